@@ -1,0 +1,22 @@
+/** What brings a scenario that no test covers yet. */
+export const capabilities = {
+  lifecycle:
+    'the whole lifecycle: stop and resume, expiry, the concurrent limit, destroy while in use',
+  tools: 'the complete gVisor provider, limits that hold, and the workspace tools',
+  orchestrator: 'selection among several providers, fallback, health monitoring and the warm pool',
+  mcp: 'MCP hosting: registration, the stdio bridge, restarts',
+  firecracker: 'the Firecracker provider and its manager',
+  e2b: 'the E2B provider',
+} as const;
+export type Capability = keyof typeof capabilities;
+
+/** One scenario of docs/specs, word for word. */
+export interface Scenario {
+  /** `<area>/<slug of the title>`; the area is the spec's file name without its number. */
+  readonly id: `${string}/${string}`;
+  readonly requirement: string;
+  readonly scenario: string;
+  readonly when: string;
+  readonly then: string;
+  readonly status: 'covered' | { readonly deferred: Capability };
+}
