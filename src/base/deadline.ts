@@ -1,0 +1,50 @@
+/** Raised when an external call did not finish in time; `what` names the call for the reader. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+  readonly what: string;
+  readonly ms: number;
+
+  constructor(what: string, ms: number) {
+    super(`${what} did not finish within ${String(ms)} ms`);
+    this.what = what;
+    this.ms = ms;
+  }
+}
+
+/**
+ * Runs `work` with a signal that aborts after `ms` (or when `outer` aborts), and stops waiting then even
+ * if the work ignores its signal. The result of work that finishes too late is dropped.
+ */
+export async function withDeadline<T>(
+  what: string,
+  ms: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  outer?: AbortSignal,
+): Promise<T> {
+  const controller = new AbortController();
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => undefined);
+  controller.signal.addEventListener(
+    'abort',
+    () => {
+      aborted.reject(controller.signal.reason as Error);
+    },
+    { once: true },
+  );
+  const onOuter = (): void => {
+    controller.abort(outer?.reason);
+  };
+  if (outer?.aborted) onOuter();
+  outer?.addEventListener('abort', onOuter, { once: true });
+  const timer = setTimeout(() => {
+    controller.abort(new DeadlineError(what, ms));
+  }, ms);
+  try {
+    const running = work(controller.signal);
+    running.catch(() => undefined);
+    return await Promise.race([running, aborted.promise]);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener('abort', onOuter);
+  }
+}

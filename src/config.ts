@@ -1,0 +1,192 @@
+import { isIP } from 'node:net';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { logLevels } from './base/log.ts';
+import type { LogLevel } from './base/log.ts';
+import { reasonOf } from './domain/errors.ts';
+import { parseCpu, parseSize } from './domain/limits.ts';
+import type { ResourceLimits } from './domain/limits.ts';
+import { deploymentModes } from './domain/workspace.ts';
+import type { DeploymentMode } from './domain/workspace.ts';
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly adminToken: string | undefined;
+  readonly skipSetup: boolean;
+  readonly demo: boolean;
+  readonly logLevel: LogLevel;
+  readonly databaseUrl: string | undefined;
+  readonly dockerHost: string | undefined;
+  readonly deploymentMode: DeploymentMode;
+  readonly defaultTtlSeconds: number;
+  readonly defaultLimits: ResourceLimits;
+  /** Unset: the base image that set-up builds. */
+  readonly defaultImage: string | undefined;
+  readonly allowUnsandboxed: boolean;
+  /** Name servers for workspaces; empty: the host's own, as far as a sandbox can reach them. */
+  readonly nameservers: readonly string[];
+}
+
+export interface Setting {
+  readonly name: string;
+  readonly default: string;
+  readonly what: string;
+}
+
+/** Every setting the server reads, for `emergent serve --help` and the README. */
+export const settings: readonly Setting[] = [
+  { name: 'EMERGENT_HOST', default: '127.0.0.1', what: 'address to listen on' },
+  { name: 'EMERGENT_PORT', default: '7700', what: 'port to listen on; 0 picks a free one' },
+  { name: 'EMERGENT_DATA_DIR', default: '~/.emergent', what: 'database, admin token, keys' },
+  { name: 'EMERGENT_ADMIN_TOKEN', default: 'generated', what: 'admin token to use instead' },
+  { name: 'EMERGENT_SKIP_SETUP', default: 'false', what: 'start without touching the host' },
+  {
+    name: 'EMERGENT_DEMO',
+    default: 'false',
+    what: 'no isolation at all: try the API without Docker',
+  },
+  { name: 'EMERGENT_LOG_LEVEL', default: 'info', what: logLevels.join(', ') },
+  { name: 'DATABASE_URL', default: 'PGlite in the data dir', what: 'a PostgreSQL server instead' },
+  { name: 'DOCKER_HOST', default: 'unix:///var/run/docker.sock', what: 'the Docker engine' },
+  { name: 'WORKSPACE_DEPLOYMENT_MODE', default: 'self-hosted', what: deploymentModes.join(', ') },
+  {
+    name: 'WORKSPACE_DEFAULT_TTL',
+    default: '30d',
+    what: 'life of an unused workspace (s, m, h, d)',
+  },
+  { name: 'WORKSPACE_DEFAULT_CPU', default: '2', what: 'CPU cores' },
+  { name: 'WORKSPACE_DEFAULT_MEMORY', default: '4G', what: 'memory' },
+  { name: 'WORKSPACE_DEFAULT_DISK', default: '10G', what: 'disk' },
+  { name: 'WORKSPACE_DEFAULT_IMAGE', default: 'emergent-workspace', what: 'image of a workspace' },
+  {
+    name: 'WORKSPACE_ALLOW_UNSANDBOXED',
+    default: 'false',
+    what: 'let auto choose weaker isolation',
+  },
+  { name: 'WORKSPACE_NAMESERVERS', default: "the host's", what: 'comma-separated addresses' },
+];
+
+/** Lists every problem at once, so that a wrong configuration is mended in one go. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`configuration: ${problems.join('; ')}`);
+    this.problems = problems;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function loadConfig(env: Environment): Config {
+  const problems: string[] = [];
+  const read = <T>(name: string, fallback: string, parse: (text: string) => T): T | undefined => {
+    const text = env[name];
+    try {
+      return parse(text === undefined || text === '' ? fallback : text);
+    } catch (error) {
+      problems.push(`${name}: ${reasonOf(error)}`);
+      return undefined;
+    }
+  };
+  const text = (name: string): string | undefined => env[name] || undefined;
+  const draft = {
+    host: env['EMERGENT_HOST'] || '127.0.0.1',
+    port: read('EMERGENT_PORT', '7700', parsePort),
+    dataDir: resolve(env['EMERGENT_DATA_DIR'] || join(homedir(), '.emergent')),
+    adminToken: read('EMERGENT_ADMIN_TOKEN', '', parseAdminToken),
+    skipSetup: read('EMERGENT_SKIP_SETUP', 'false', parseBoolean),
+    demo: read('EMERGENT_DEMO', 'false', parseBoolean),
+    logLevel: read('EMERGENT_LOG_LEVEL', 'info', oneOf(logLevels)),
+    databaseUrl: read('DATABASE_URL', '', parseDatabaseUrl),
+    dockerHost: read('DOCKER_HOST', '', parseDockerHost),
+    deploymentMode: read('WORKSPACE_DEPLOYMENT_MODE', 'self-hosted', oneOf(deploymentModes)),
+    defaultTtlSeconds: read('WORKSPACE_DEFAULT_TTL', '30d', parseDuration),
+    defaultLimits: {
+      cpu: read('WORKSPACE_DEFAULT_CPU', '2', (value) => parseCpu(value, 'CPU')),
+      memoryBytes: read('WORKSPACE_DEFAULT_MEMORY', '4G', (value) => parseSize(value, 'memory')),
+      diskBytes: read('WORKSPACE_DEFAULT_DISK', '10G', (value) => parseSize(value, 'disk')),
+    },
+    defaultImage: text('WORKSPACE_DEFAULT_IMAGE'),
+    allowUnsandboxed: read('WORKSPACE_ALLOW_UNSANDBOXED', 'false', parseBoolean),
+    nameservers: read('WORKSPACE_NAMESERVERS', '', parseAddresses),
+  };
+  if (problems.length > 0) throw new ConfigError(problems);
+  // Every value that failed to parse has left a problem, so what remains is complete.
+  const config = draft as Config;
+  Object.freeze(config.defaultLimits);
+  Object.freeze(config.nameservers);
+  return Object.freeze(config);
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`"${text}" is not a port number`);
+  return port;
+}
+
+function parseBoolean(text: string): boolean {
+  if (['true', '1', 'yes'].includes(text.toLowerCase())) return true;
+  if (['false', '0', 'no'].includes(text.toLowerCase())) return false;
+  throw new Error(`"${text}" is not true or false`);
+}
+
+function parseAdminToken(text: string): string | undefined {
+  if (text === '') return undefined;
+  if (text.length < 16 || !/^[\x21-\x7e]+$/.test(text)) {
+    throw new Error('needs at least 16 printable characters without spaces');
+  }
+  return text;
+}
+
+function parseDatabaseUrl(text: string): string | undefined {
+  if (text === '') return undefined;
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) {
+    throw new Error('is not a postgres:// URL');
+  }
+  return text;
+}
+
+function parseDockerHost(text: string): string | undefined {
+  if (text === '') return undefined;
+  const url = URL.parse(text);
+  const place = url?.protocol === 'unix:' ? url.pathname : url?.hostname;
+  if (!place || !['unix:', 'tcp:', 'http:', 'https:'].includes(url?.protocol ?? '')) {
+    throw new Error(`"${text}" is not a URL such as unix:///run/docker.sock or tcp://host:2375`);
+  }
+  return text;
+}
+
+/** The agent in a sandbox does not start with a name server that is no address. */
+function parseAddresses(text: string): readonly string[] {
+  const addresses = text.split(',').flatMap((item) => item.trim() || []);
+  for (const address of addresses) {
+    if (isIP(address) === 0) throw new Error(`"${address}" is not an IP address`);
+  }
+  return addresses;
+}
+
+function oneOf<const T extends string>(allowed: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = allowed.find((item) => item === text);
+    if (found === undefined) throw new Error(`"${text}" is not one of ${allowed.join(', ')}`);
+    return found;
+  };
+}
+
+const durationUnits: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+/** Ten years: what the API allows, and far from where dates end. */
+const longestSeconds = 3650 * 86_400;
+
+/** "90s", "15m", "12h", "30d" in seconds. */
+export function parseDuration(text: string): number {
+  const match = /^(\d+)([smhd])$/.exec(text);
+  const seconds = Number(match?.[1]) * (durationUnits[match?.[2] ?? ''] ?? Number.NaN);
+  if (!(seconds > 0 && seconds <= longestSeconds)) {
+    throw new Error(`"${text}" is not a duration such as 90s, 15m, 12h or 30d, at most 3650d`);
+  }
+  return seconds;
+}

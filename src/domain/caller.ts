@@ -1,0 +1,13 @@
+import type { Role } from './token.ts';
+import type { Workspace } from './workspace.ts';
+
+/** Who asks: the token behind a request. */
+export interface Caller {
+  readonly tokenId: string;
+  readonly role: Role;
+}
+
+/** An agent sees only what it owns; to it, the rest does not exist. */
+export function maySee(caller: Caller, workspace: Workspace): boolean {
+  return caller.role === 'admin' || workspace.owner === caller.tokenId;
+}

@@ -1,0 +1,19 @@
+import type { DeploymentMode, NetworkMode } from './workspace.ts';
+
+/** What a caller asks of a new workspace; everything left out takes the server's default. */
+export interface CreateWorkspaceRequest {
+  /** A provider's name, or "auto": the best healthy one. */
+  readonly provider: string;
+  readonly deploymentMode?: DeploymentMode;
+  readonly image?: string;
+  readonly limits: {
+    readonly cpu?: number;
+    readonly memoryBytes?: number;
+    readonly diskBytes?: number;
+  };
+  readonly network: NetworkMode;
+  readonly ttlSeconds?: number;
+  readonly env: Readonly<Record<string, string>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly agentSessionId?: string;
+}

@@ -1,0 +1,64 @@
+import type { ResourceLimits } from './limits.ts';
+
+/**
+ * creating -> ready -> stopping -> stopped -> resuming -> ready      warm (pool) -> ready
+ * any -> destroying -> row removed                 creating | resuming | … -> error -> destroying
+ */
+export const workspaceStatuses = [
+  'creating',
+  'ready',
+  'stopping',
+  'stopped',
+  'resuming',
+  'warm',
+  'destroying',
+  'error',
+] as const;
+export type WorkspaceStatus = (typeof workspaceStatuses)[number];
+
+export const containerTypes = ['agent_workspace', 'mcp_server'] as const;
+export type ContainerType = (typeof containerTypes)[number];
+
+export const deploymentModes = ['self-hosted', 'managed'] as const;
+export type DeploymentMode = (typeof deploymentModes)[number];
+
+export const lifecycles = ['ephemeral', 'persistent'] as const;
+export type Lifecycle = (typeof lifecycles)[number];
+
+export const networkModes = ['nat', 'isolated'] as const;
+export type NetworkMode = (typeof networkModes)[number];
+
+export const desiredStates = ['running', 'stopped'] as const;
+export type DesiredState = (typeof desiredStates)[number];
+
+export interface Workspace {
+  readonly id: string;
+  /** The id of the token that created it. */
+  readonly owner: string;
+  readonly agentSessionId: string | null;
+  readonly containerType: ContainerType;
+  /** The provider that runs it, by name. */
+  readonly provider: string;
+  /** The provider's own name for the sandbox; decided before it is created. */
+  readonly providerWorkspaceId: string;
+  readonly image: string;
+  readonly repositoryUrl: string | null;
+  readonly branch: string | null;
+  readonly deploymentMode: DeploymentMode;
+  readonly lifecycle: Lifecycle;
+  readonly status: WorkspaceStatus;
+  /** Why the status is what it is, when that needs saying (mostly `error`). */
+  readonly statusReason: string | null;
+  readonly desiredState: DesiredState;
+  readonly network: NetworkMode;
+  readonly resourceLimits: ResourceLimits;
+  readonly snapshotId: string | null;
+  readonly mcpConfig: Readonly<Record<string, unknown>> | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date;
+  /** Null: never expires. */
+  readonly expiresAt: Date | null;
+  /** Raised by every change of the row. */
+  readonly version: number;
+}
