@@ -1,0 +1,72 @@
+// Agent runs inside a sandbox and does there what the host asks for: it starts commands, keeps their output,
+// and reads and writes files. It is one static binary without needs of its own.
+//
+//	agent init      the sandbox's PID 1: serves the host on streams that come by the abstract socket @emergent-agent
+//	agent bridge    hands its standard input and output over to init as such a stream, waiting for it to come up
+//	agent version   prints the version
+//
+// The environment of `agent init`:
+//
+//	EMERGENT_TOKEN_SHA256   required: SHA-256, in hexadecimal, of the token that requests must carry
+//	EMERGENT_NAMESERVERS    comma-separated addresses for /etc/resolv.conf, which is left alone without them
+//	EMERGENT_WORKDIR        where commands start and relative paths begin; /workspace unless told
+//
+// Commands inherit the rest of the environment. What is served is described in protocol/.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"emergent.dev/guest/bridge"
+)
+
+const (
+	socketName  = "@emergent-agent"
+	bridgeLimit = 10 * time.Second
+)
+
+// Exit codes of the program.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+	exitNoAgent = 3
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("agent: ")
+	command := ""
+	if len(os.Args) == 2 {
+		command = os.Args[1]
+	}
+	switch command {
+	case "init":
+		os.Exit(runInit(socketName))
+	case "bridge":
+		os.Exit(runBridge(socketName))
+	case "version":
+		fmt.Println(version)
+	default:
+		fmt.Fprintln(os.Stderr, "usage: agent init | bridge | version")
+		os.Exit(exitUsage)
+	}
+}
+
+func runBridge(socketName string) int {
+	socket, err := bridge.Dial(socketName, bridgeLimit)
+	if err != nil {
+		log.Printf("bridge: %v", err)
+		return exitNoAgent
+	}
+	if err := bridge.HandOver(socket, int(os.Stdin.Fd()), int(os.Stdout.Fd())); err != nil {
+		log.Printf("bridge: %v", err)
+		return exitFailure
+	}
+	return 0
+}

@@ -1,0 +1,16 @@
+package proc
+
+import "errors"
+
+// What can go wrong, for callers to tell apart with errors.Is; the text around them says the details.
+var (
+	ErrNoProcess       = errors.New("no such process")
+	ErrProgramNotFound = errors.New("program not found")
+	ErrNotExecutable   = errors.New("program is not executable")
+	ErrBadDirectory    = errors.New("bad working directory")
+	ErrBadArgument     = errors.New("bad argument")
+	ErrTagTaken        = errors.New("tag is in use")
+	ErrNoResources     = errors.New("not enough resources")
+	ErrNoStdin         = errors.New("standard input is not open")
+	ErrNotPermitted    = errors.New("not permitted")
+)
