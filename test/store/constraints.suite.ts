@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import { newWorkspace } from './fixtures/workspaces.ts';
+import type { Subject } from './suite.ts';
+
+const limits = { cpu: 1, memory_bytes: 2, disk_bytes: 3 };
+const persistentMcp = { container_type: 'mcp_server', lifecycle: 'persistent' };
+
+const refusedWorkspaces: readonly (readonly [string, Record<string, unknown>])[] = [
+  ['container_type_known', { container_type: 'vm' }],
+  ['provider_name', { provider: '' }],
+  ['provider_name', { provider: 'GVisor' }],
+  ['provider_name', { provider: 'a b' }],
+  ['deployment_mode_known', { deployment_mode: 'self_hosted' }],
+  ['lifecycle_known', { lifecycle: 'forever' }],
+  ['status_known', { status: 'READY' }],
+  ['status_known', { status: '' }],
+  ['desired_state_known', { desired_state: 'ready' }],
+  ['network_known', { network: 'host' }],
+  ['mcp_config_shape', { mcp_config: [1] }],
+  ['metadata_shape', { metadata: 'text' }],
+  ['metadata_shape', { metadata: [] }],
+  ['times_finite', { created_at: '-infinity' }],
+  ['times_finite', { last_used_at: 'infinity' }],
+  ['times_finite', { expires_at: 'infinity' }],
+  ['version_positive', { version: 0 }],
+  ['persistent_mcp_server_never_expires', { ...persistentMcp, expires_at: '2026-01-01T00:00:00Z' }],
+  ['resource_limits_shape', { resource_limits: [] }],
+  ['resource_limits_shape', { resource_limits: 1 }],
+  ['resource_limits_shape', { resource_limits: {} }],
+  ['resource_limits_shape', { resource_limits: { cpu: 1, memory_bytes: 2 } }],
+  ['resource_limits_shape', { resource_limits: { ...limits, more: 1 } }],
+  ['resource_limits_shape', { resource_limits: { ...limits, cpu: '1' } }],
+  ['resource_limits_shape', { resource_limits: { ...limits, cpu: null } }],
+  ['resource_limits_shape', { resource_limits: { ...limits, cpu: 0 } }],
+  ['resource_limits_shape', { resource_limits: { ...limits, cpu: [1] } }],
+  ['resource_limits_shape', { resource_limits: { ...limits, memory_bytes: -1 } }],
+  ['resource_limits_shape', { resource_limits: { ...limits, disk_bytes: 1.5 } }],
+];
+
+const refusedTokens: readonly (readonly [string, Record<string, unknown>])[] = [
+  ['role_known', { role: 'root' }],
+  ['token_hash_shape', { token_hash: 'A'.repeat(64) }],
+  ['token_hash_shape', { token_hash: 'a'.repeat(63) }],
+  ['token_hash_unique', { token_hash: 'a'.repeat(64) }],
+  ['times_finite', { revoked_at: 'infinity' }],
+];
+
+/** Past the store: the database itself keeps out what the code should never write. */
+export function constraintTests(subject: () => Subject): void {
+  /** A copy of a good row with some columns replaced, by raw SQL. */
+  const insertCopy = async (columns: Record<string, unknown>): Promise<void> => {
+    const { database, store } = subject();
+    const seed = await store.workspaces.insert(newWorkspace());
+    await database.query(
+      `insert into kb.agent_workspaces
+       select copy.*
+         from kb.agent_workspaces seed,
+              jsonb_populate_record(seed, jsonb_build_object('id', gen_random_uuid()) || $2) copy
+        where seed.id = $1`,
+      [seed.id, JSON.stringify(columns)],
+    );
+  };
+
+  test('a good copy is let in', async () => {
+    await insertCopy({ resource_limits: { ...limits, cpu: 0.25 } });
+    await insertCopy({ ...persistentMcp, expires_at: null, mcp_config: {} });
+    await insertCopy({ lifecycle: 'persistent', expires_at: '2026-01-01T00:00:00Z' });
+    expect((await subject().store.workspaces.list({ limit: 10 })).items).toHaveLength(6);
+  });
+
+  test.each(refusedWorkspaces)('%s refuses %j', async (constraint, columns) => {
+    await expect(insertCopy(columns)).rejects.toMatchObject({ code: '23514', constraint });
+  });
+
+  test.each(['owner', 'container_type', 'provider', 'status', 'resource_limits', 'metadata'])(
+    '%s may not be null',
+    async (column) => {
+      await expect(insertCopy({ [column]: null })).rejects.toMatchObject({ code: '23502', column });
+    },
+  );
+
+  test.each(refusedTokens)('api_tokens: %s refuses %j', async (constraint, columns) => {
+    const { database, store } = subject();
+    const good = {
+      name: 'n',
+      role: 'admin',
+      hash: 'a'.repeat(64),
+      createdAt: new Date(0),
+    } as const;
+    const { id } = await store.tokens.insert({ ...good, id: newWorkspace().id });
+    const insert = database.query(
+      `insert into kb.api_tokens
+       select copy.*
+         from kb.api_tokens seed,
+              jsonb_populate_record(seed, jsonb_build_object(
+                'id', gen_random_uuid(), 'token_hash', repeat('b', 64)
+              ) || $2) copy
+        where seed.id = $1`,
+      [id, JSON.stringify(columns)],
+    );
+    await expect(insert).rejects.toMatchObject({ constraint });
+  });
+
+  test('a row that holds what no code wrote is named, not passed on', async () => {
+    const { database, store } = subject();
+    const { id } = await store.workspaces.insert(newWorkspace());
+    await database.query('alter table kb.agent_workspaces drop constraint network_known');
+    try {
+      await database.query(`update kb.agent_workspaces set network = 'host' where id = $1`, [id]);
+      await expect(store.workspaces.get(id)).rejects.toMatchObject({
+        code: 'internal',
+        details: { column: 'network', value: 'host' },
+      });
+    } finally {
+      await database.query('truncate kb.agent_workspaces');
+      await database.query(
+        `alter table kb.agent_workspaces
+           add constraint network_known check (network in ('nat', 'isolated'))`,
+      );
+    }
+  });
+}

@@ -1,0 +1,85 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { Row } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { migration, readMigrations } from '../../src/store/migrations.ts';
+import { recordLog } from '../support/log.ts';
+import type { Subject } from './suite.ts';
+
+const one = migration(1, 'one', 'create table kb.one (a integer); insert into kb.one values (1)');
+const two = migration(2, 'two', 'alter table kb.one add column b text');
+const broken = migration(2, 'broken', 'create table kb.half (a integer); select 1 / 0');
+
+export function migrationTests(subject: () => Subject): void {
+  const recorded = (): Promise<readonly Row[]> =>
+    subject().database.query(
+      'select version, name, checksum from kb.schema_migrations order by version',
+    );
+  const asRecorded = ({ version, name, checksum }: typeof one): Row => ({
+    version,
+    name,
+    checksum,
+  });
+  const run = async (migrations: readonly (typeof one)[]): Promise<readonly string[]> => {
+    const { log, entries } = recordLog();
+    await migrate(subject().database, migrations, log);
+    return entries().map((entry) => String(entry['migration']));
+  };
+
+  beforeEach(async () => {
+    await subject().database.query('drop schema kb cascade');
+    return async () => {
+      // What the tests of other parts expect.
+      await subject().database.query('drop schema if exists kb cascade');
+      await run(await readMigrations());
+    };
+  });
+
+  test('each migration runs once, in order, and is recorded', async () => {
+    expect(await run([one])).toEqual(['one']);
+    expect(await run([one, two])).toEqual(['two']);
+    expect(await run([one, two])).toEqual([]);
+    expect(await recorded()).toEqual([asRecorded(one), asRecorded(two)]);
+    expect(await subject().database.query('select * from kb.one')).toEqual([{ a: 1, b: null }]);
+  });
+
+  test('two at once on an empty database apply each migration once', async () => {
+    const logs = await Promise.all([run([one, two]), run([one, two]), run([one, two])]);
+    expect(logs.flat().toSorted()).toEqual(['one', 'two']);
+    expect(await recorded()).toHaveLength(2);
+  });
+
+  test('a migration that fails leaves nothing of itself', async () => {
+    await expect(run([one, broken])).rejects.toMatchObject({ code: 'invalid_value' });
+    expect(await recorded()).toEqual([asRecorded(one)]);
+    expect(await subject().database.query(`select to_regclass('kb.half') as half`)).toEqual([
+      { half: null },
+    ]);
+    expect(await run([one, two])).toEqual(['two']);
+  });
+
+  test('a database newer than the code is refused untouched', async () => {
+    await run([one, two]);
+    await expect(run([one])).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: 'the database has schema version 2 (two), newer than the 1 that this server knows',
+      hint: expect.stringContaining('newer server') as unknown,
+    });
+    expect(await recorded()).toHaveLength(2);
+  });
+
+  test('a database of another build is refused', async () => {
+    await run([one]);
+    const changed = migration(1, 'one', 'create table kb.one (a bigint)');
+    await expect(run([changed, two])).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: "the database's migration 1 (one) is not the one that this server knows",
+    });
+    expect(await recorded()).toEqual([asRecorded(one)]);
+  });
+
+  test('the migrations of this server apply twice without a change', async () => {
+    const migrations = await readMigrations();
+    expect(await run(migrations)).toEqual(migrations.map(({ name }) => name));
+    expect(await run(migrations)).toEqual([]);
+  });
+}
