@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readlink } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { Container } from 'dockerode';
+
+import { systemClock } from '../../base/clock.ts';
+import { withDeadline } from '../../base/deadline.ts';
+import { reasonOf } from '../../domain/errors.ts';
+import { commandLine, option } from '../docker/daemon.ts';
+import type { Engine } from '../docker/engine.ts';
+import { followProgress } from '../docker/progress.ts';
+import { tarOf } from '../docker/tar.ts';
+import { probeProgram } from './probe-program.ts';
+
+const probeLabel = 'dev.emergent.probe';
+const startMs = 10_000;
+const cleanMs = 10_000;
+const forgottenAfterSeconds = 120;
+
+/** What a container that really ran under the runtime showed. */
+export interface RuntimeTrial {
+  /** The kernel release seen inside: gVisor's own differs from the host's. */
+  readonly kernel: string;
+  /** Of gVisor's sandbox process; null for other runtimes, and where that process cannot be seen. */
+  readonly platform: string | null;
+  readonly network: string | null;
+}
+
+/**
+ * Starts a container under the named runtime, waits for its first output and removes everything again, also
+ * the processes that a failed start leaves behind. Throws when the container does not run.
+ */
+export async function tryRuntime(
+  engine: Engine,
+  runtime: string,
+  signal?: AbortSignal,
+): Promise<RuntimeTrial> {
+  await removeForgotten(engine);
+  const image = await importProbeImage(engine, signal);
+  try {
+    return await tryInContainer(engine, runtime, image, signal);
+  } finally {
+    await withDeadline('removing the probe image', cleanMs, async () => {
+      await engine.docker.getImage(image).remove({ force: true });
+    });
+  }
+}
+
+async function tryInContainer(
+  engine: Engine,
+  runtime: string,
+  image: string,
+  signal?: AbortSignal,
+): Promise<RuntimeTrial> {
+  const container = await withDeadline(
+    'creating the probe container',
+    startMs,
+    async (abortSignal) =>
+      engine.docker.createContainer({
+        abortSignal,
+        name: `emergent-probe-${randomUUID().slice(0, 8)}`,
+        Image: image,
+        Cmd: ['/probe'],
+        Tty: true,
+        Labels: { [probeLabel]: 'true' },
+        HostConfig: { Runtime: runtime, NetworkMode: await networkFor(engine) },
+      }),
+    signal,
+  );
+  let failed = true;
+  try {
+    const trial = await withDeadline(
+      `a container under ${runtime}`,
+      startMs,
+      (starting) => startAndListen(engine, container, starting),
+      signal,
+    );
+    failed = false;
+    return trial;
+  } finally {
+    await removeContainer(engine, container, failed);
+  }
+}
+
+async function startAndListen(
+  engine: Engine,
+  container: Container,
+  signal: AbortSignal,
+): Promise<RuntimeTrial> {
+  const output = await container.attach({ stream: true, stdout: true, stderr: true });
+  try {
+    const said = firstOutput(output, signal);
+    await container.start({ abortSignal: signal });
+    const kernel = await said;
+    const { State: state } = await container.inspect({ abortSignal: signal });
+    return { kernel, ...(await lookAtSandbox(engine, state.Pid)) };
+  } finally {
+    if (output instanceof Readable) output.destroy();
+  }
+}
+
+/** Flags that are not given have gVisor's defaults; the platform's memory file or device shows which it is. */
+async function lookAtSandbox(
+  engine: Engine,
+  pid: number,
+): Promise<Pick<RuntimeTrial, 'platform' | 'network'>> {
+  const argv = engine.local ? await commandLine(pid) : [];
+  if (!argv[0]?.includes('runsc')) return { platform: null, network: null };
+  const directory = `/proc/${String(pid)}/fd`;
+  const descriptors = await readdir(directory).catch(() => []);
+  const files = await Promise.all(
+    descriptors.map((name) => readlink(`${directory}/${name}`).catch(() => '')),
+  );
+  return {
+    platform: option(argv, '--platform') ?? platformOf(files),
+    network: option(argv, '--network') ?? 'sandbox',
+  };
+}
+
+export function platformOf(openFiles: readonly string[]): string | null {
+  if (openFiles.length === 0) return null;
+  if (openFiles.some((file) => file.includes('memfd:systrap'))) return 'systrap';
+  return openFiles.includes('/dev/kvm') ? 'kvm' : 'ptrace';
+}
+
+/** Not async: the promise that is returned is the one whose early rejection is handled here. */
+function firstOutput(output: NodeJS.ReadableStream, signal: AbortSignal): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  promise.catch(() => undefined);
+  output.once('data', (chunk: Buffer) => {
+    resolve(chunk.toString().trim());
+  });
+  output.once('error', reject);
+  output.once('close', () => {
+    reject(new Error('the container ended without running its command'));
+  });
+  signal.addEventListener(
+    'abort',
+    () => {
+      reject(signal.reason as Error);
+    },
+    { once: true },
+  );
+  return promise;
+}
+
+async function importProbeImage(engine: Engine, signal?: AbortSignal): Promise<string> {
+  const content = probeProgram(engine.info.Architecture);
+  return withDeadline(
+    'importing the probe image',
+    startMs,
+    async (abortSignal) => {
+      const archive = Readable.from([tarOf([{ name: 'probe', mode: 0o755, content }])]);
+      const stream = await engine.docker.importImage(archive, { abortSignal });
+      return (await followProgress(stream)).lastStatus;
+    },
+    signal,
+  );
+}
+
+/** Like a workspace's: with a network of its own where the engine has its bridge. */
+async function networkFor(engine: Engine): Promise<string> {
+  const networks = await engine.docker.listNetworks();
+  return networks.some((network) => network.Name === 'bridge') ? 'bridge' : 'none';
+}
+
+async function removeContainer(
+  engine: Engine,
+  container: Container,
+  failed: boolean,
+): Promise<void> {
+  const remove = async (): Promise<void> => {
+    await withDeadline('removing the probe container', cleanMs, async (abortSignal) => {
+      await container.remove({ force: true, v: true, abortSignal });
+    });
+  };
+  if (!failed) {
+    await remove();
+    return;
+  }
+  // The sandbox of a failed start hangs in ways that keep the engine from removing the container.
+  const first = await remove().catch((error: unknown) => error);
+  await killLeftProcesses(engine, container.id);
+  if (first !== undefined) {
+    await remove().catch((error: unknown) => {
+      throw new Error(`the probe container stays behind: ${reasonOf(error)}`, { cause: error });
+    });
+  }
+}
+
+/** Every process whose command line names the container: shim, sandbox, gofer. Needs root, on this kernel. */
+async function killLeftProcesses(engine: Engine, containerId: string): Promise<void> {
+  if (!engine.local || process.getuid?.() !== 0) return;
+  for (const entry of await readdir('/proc')) {
+    const pid = Number(entry);
+    if (!Number.isInteger(pid)) continue;
+    const argv = await commandLine(pid);
+    if (!argv.some((argument) => argument.includes(containerId))) continue;
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
+
+/** Containers of probes whose process was killed. */
+async function removeForgotten(engine: Engine): Promise<void> {
+  const now = systemClock.now().getTime() / 1000;
+  const found = await withDeadline('listing containers', cleanMs, async () =>
+    engine.docker.listContainers({ all: true, filters: { label: [`${probeLabel}=true`] } }),
+  );
+  for (const { Id: id, Created: created } of found) {
+    if (now - created < forgottenAfterSeconds) continue;
+    const container = engine.docker.getContainer(id);
+    await withDeadline('removing a forgotten probe container', cleanMs, async () => {
+      await container.remove({ force: true, v: true });
+    });
+  }
+}

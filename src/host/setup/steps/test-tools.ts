@@ -1,0 +1,44 @@
+import { glob, stat } from 'node:fs/promises';
+
+import { findProgram } from '../../programs.ts';
+import { aptInstall } from '../apt.ts';
+import type { SetupContext } from '../context.ts';
+import type { SetupStep } from '../step.ts';
+
+/** What only the test suite needs. */
+export function postgresServer(context: SetupContext): SetupStep {
+  return {
+    name: 'PostgreSQL server',
+    why: 'The tests run the store on a real server that they start themselves.',
+    after: [],
+    remedy: 'sudo apt-get install postgresql',
+    async needed() {
+      if ((await findProgram('initdb')) !== undefined) return false;
+      for await (const path of glob('/usr/lib/postgresql/*/bin/initdb')) {
+        if (path !== '') return false;
+      }
+      return 'no initdb was found';
+    },
+    async run(note, signal) {
+      await aptInstall(['postgresql'], context.root, note, signal);
+    },
+  };
+}
+
+export function cCompiler(context: SetupContext): SetupStep {
+  return {
+    name: 'C compiler',
+    why: "Go's race detector needs it in the agent's tests.",
+    after: [],
+    remedy: 'sudo apt-get install gcc libc6-dev',
+    async needed() {
+      const headers = await stat('/usr/include/stdlib.h').catch(() => undefined);
+      return (await findProgram('gcc')) !== undefined && headers
+        ? false
+        : 'gcc or its headers are missing';
+    },
+    async run(note, signal) {
+      await aptInstall(['gcc', 'libc6-dev'], context.root, note, signal);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+
+import { findEngine } from '../../src/host/docker/engine.ts';
+import { probeHost } from '../../src/host/probes/probe-host.ts';
+import { doctorLines } from '../../src/cli/doctor.ts';
+import { tryRuntime } from '../../src/host/runsc/try-runtime.ts';
+
+test('this machine has an engine and a gVisor that runs containers, and probing leaves nothing', async () => {
+  const report = await probeHost();
+  const found = new Map(report.checks.map((each) => [each.id, each]));
+  expect(found.get('docker')).toMatchObject({ state: 'ok' });
+  expect(found.get('runsc')).toMatchObject({
+    state: 'ok',
+    details: {
+      platform: expect.stringMatching(/systrap|kvm|ptrace/) as string,
+      network: 'sandbox',
+    },
+  });
+  expect(found.size).toBe(11);
+  for (const { state, remedy } of report.checks) {
+    if (state !== 'ok') expect(remedy).toBeTypeOf('string');
+  }
+  expect(doctorLines(report).join('\n')).toContain('✓ ok       gVisor (runsc)');
+  expect(await probeContainers()).toEqual([]);
+});
+
+test('a runtime that the engine does not have is an error, and leaves nothing', async () => {
+  const { engine } = await findEngine();
+  if (!engine) throw new Error('no engine');
+  await expect(tryRuntime(engine, 'no-such-runtime')).rejects.toThrow('no-such-runtime');
+  expect(await probeContainers()).toEqual([]);
+});
+
+async function probeContainers(): Promise<unknown[]> {
+  const { engine } = await findEngine();
+  const label = ['dev.emergent.probe=true'];
+  return (await engine?.docker.listContainers({ all: true, filters: { label } })) ?? [];
+}

@@ -1,0 +1,210 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Docker from 'dockerode';
+
+import { systemClock } from '../../src/base/clock.ts';
+import { withDeadline } from '../../src/base/deadline.ts';
+import { askEngine, findEngine } from '../../src/host/docker/engine.ts';
+import { mountPoints } from '../../src/host/probes/disk.ts';
+import { findProgram } from '../../src/host/programs.ts';
+import { lastLines, run } from '../../src/host/run.ts';
+
+export interface PrivateEngineOptions {
+  /** Images of the shared engine that this one starts with. */
+  readonly images?: readonly string[];
+  /** Gives it a bridge; without one its containers have no network. */
+  readonly network?: boolean;
+}
+
+/**
+ * A Docker engine of a test's own, with its own data, socket and containerd, for tests that stop and start an
+ * engine. It knows the shared engine's runsc. Needs root. Disposing of it leaves nothing behind.
+ *
+ * stopped -> start() -> running -> stop() | kill() -> stopped
+ */
+export interface PrivateEngine extends AsyncDisposable {
+  readonly socket: string;
+  readonly docker: Docker;
+  start(): Promise<void>;
+  /** As an administrator stops it; with live-restore its containers go on running. */
+  stop(): Promise<void>;
+  /** As a crash ends it. */
+  kill(): Promise<void>;
+}
+
+const startMs = 30_000;
+const stopMs = 30_000;
+
+export async function startPrivateEngine(
+  options: PrivateEngineOptions = {},
+): Promise<PrivateEngine> {
+  await using starting = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'ee-'));
+  starting.defer(() => removeTree(directory));
+  await writeFile(join(directory, 'daemon.json'), JSON.stringify(await settings(directory)));
+  const engine = starting.use(new EngineProcesses(directory, options.network ?? false));
+  await engine.start();
+  for (const image of options.images ?? []) await copyImage(image, engine.docker);
+  const owned = starting.move();
+  return {
+    socket: engine.socket,
+    docker: engine.docker,
+    start: () => engine.start(),
+    stop: () => engine.stop('SIGTERM'),
+    kill: () => engine.stop('SIGKILL'),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/**
+ * Two processes, as on a machine with an init system: containerd outlives a crash of dockerd. Both live in a
+ * network namespace of their own, which containerd keeps: a dockerd changes the bridges and rules of the
+ * namespace it is in, and would take those of the machine's own engine for its own.
+ */
+class EngineProcesses implements AsyncDisposable {
+  readonly socket: string;
+  readonly docker: Docker;
+  readonly #directory: string;
+  readonly #containerd: Daemon;
+  readonly #dockerd: Daemon;
+
+  constructor(directory: string, network: boolean) {
+    const at = (name: string): string => join(directory, name);
+    this.#directory = directory;
+    this.socket = at('docker.sock');
+    this.docker = new Docker({ socketPath: this.socket });
+    this.#containerd = new Daemon(at('containerd.log'), async () => [
+      ...['unshare', '--net', await programPath('containerd')],
+      ...['--config', at('containerd.toml'), '--address', at('containerd.sock')],
+      ...['--root', at('containerd'), '--state', at('containerd-state')],
+    ]);
+    this.#dockerd = new Daemon(at('dockerd.log'), async () => [
+      ...['nsenter', `--net=/proc/${String(this.#containerd.pid)}/ns/net`],
+      await programPath('dockerd'),
+      ...['--config-file', at('daemon.json'), '--host', `unix://${this.socket}`],
+      ...['--data-root', at('data'), '--exec-root', at('exec'), '--pidfile', at('docker.pid')],
+      ...['--containerd', at('containerd.sock'), '--iptables=false', '--ip6tables=false'],
+      ...(network ? [] : ['--bridge=none']),
+    ]);
+  }
+
+  async start(): Promise<void> {
+    const config = 'version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n';
+    await writeFile(join(this.#directory, 'containerd.toml'), config);
+    await this.#containerd.start();
+    await this.#dockerd.start();
+    const answered = withDeadline('the private engine', startMs, (signal) => this.#answers(signal));
+    answered.catch(() => undefined);
+    const failures = [this.#containerd.failure(), this.#dockerd.failure()];
+    for (const failure of failures) failure.catch(() => undefined);
+    await Promise.race([answered, ...failures]);
+  }
+
+  async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    await this.#dockerd.stop(signal);
+  }
+
+  /** Live-restore keeps containers of a stopped engine running, so they are removed through a running one. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.start();
+      for (const { Id: id } of await this.docker.listContainers({ all: true })) {
+        await this.docker.getContainer(id).remove({ force: true, v: true });
+      }
+    } finally {
+      await this.#dockerd.stop('SIGTERM');
+      await this.#containerd.stop('SIGTERM');
+    }
+  }
+
+  async #answers(signal: AbortSignal): Promise<void> {
+    const endpoint = { kind: 'unix', socketPath: this.socket } as const;
+    for (;;) {
+      const engine = await askEngine(endpoint, signal).catch(() => undefined);
+      if (engine) return;
+      await systemClock.sleep(50, signal);
+    }
+  }
+}
+
+/** One process in a session of its own, so that a Ctrl-C at the tests reaches it only through us. */
+class Daemon {
+  readonly #log: string;
+  readonly #argv: () => Promise<string[]>;
+  #child: ChildProcess | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+
+  constructor(log: string, argv: () => Promise<string[]>) {
+    this.#log = log;
+    this.#argv = argv;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  async start(): Promise<void> {
+    if (this.#child) return;
+    const [program = '', ...args] = await this.#argv();
+    const log = await open(this.#log, 'a');
+    const child = spawn(program, args, { detached: true, stdio: ['ignore', log.fd, log.fd] });
+    await log.close();
+    this.#child = child;
+    this.#ended = once(child, 'exit').finally(() => {
+      if (this.#child === child) this.#child = undefined;
+    });
+  }
+
+  /** Rejects when the process ends by itself. */
+  async failure(): Promise<never> {
+    await this.#ended;
+    const log = await readFile(this.#log, 'utf8').catch(() => '');
+    throw new Error(`a daemon of the private engine ended: ${lastLines(log, 5)}`);
+  }
+
+  async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    this.#child?.kill(signal);
+    await withDeadline('the end of the private engine', stopMs, async () => this.#ended);
+  }
+}
+
+async function programPath(name: string): Promise<string> {
+  return (await findProgram(name)) ?? name;
+}
+
+/** Live-restore, and the runtimes of the shared engine. */
+async function settings(directory: string): Promise<Record<string, unknown>> {
+  const look = await findEngine();
+  if (!look.engine) throw new Error(`no engine to take the runtimes from: ${look.reason}`);
+  const known = Object.entries(look.engine.info.Runtimes ?? {});
+  const added = known.filter(([name]) => name.startsWith('runsc'));
+  if (added.length === 0) throw new Error(`the engine knows no runsc to use in ${directory}`);
+  const runtimes = Object.fromEntries(
+    added.map(([name, { path, runtimeArgs }]) => [name, { path, runtimeArgs: runtimeArgs ?? [] }]),
+  );
+  return { 'live-restore': true, runtimes };
+}
+
+async function copyImage(name: string, to: Docker): Promise<void> {
+  const look = await findEngine();
+  if (!look.engine) throw new Error(`no engine to copy ${name} from: ${look.reason}`);
+  const archive = await look.engine.docker.getImage(name).get();
+  const loading = await to.loadImage(archive);
+  loading.resume();
+  await once(loading, 'end');
+}
+
+/** A removed container's mounts can outlive it for a moment; nothing under the directory may stay mounted. */
+async function removeTree(directory: string): Promise<void> {
+  const mounted = mountPoints(await readFile('/proc/self/mountinfo', 'utf8'))
+    .filter((path) => path.startsWith(`${directory}/`))
+    .sort((left, right) => right.length - left.length);
+  for (const path of mounted) {
+    await run(['umount', '--lazy', path], { timeoutMs: 10_000 });
+  }
+  await rm(directory, { recursive: true, force: true });
+}
