@@ -1,0 +1,36 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { DeadlineError } from '../../base/deadline.ts';
+import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+
+/** What the agent's refusals mean to our callers; everything else is a sandbox that cannot be reached. */
+const meanings: Partial<Record<Code, ErrorCode>> = {
+  [Code.InvalidArgument]: 'invalid_value',
+  [Code.NotFound]: 'invalid_value',
+  [Code.PermissionDenied]: 'invalid_value',
+  [Code.ResourceExhausted]: 'provider_failed',
+  [Code.DeadlineExceeded]: 'deadline_exceeded',
+};
+
+export function toEmergentError(error: unknown, doing: string): Error {
+  if (error instanceof EmergentError || error instanceof DeadlineError) return error;
+  if (error instanceof ConnectError) {
+    if (error.cause instanceof EmergentError) return error.cause;
+    const code = meanings[error.code] ?? 'sandbox_unreachable';
+    return new EmergentError(code, `${doing}: ${error.rawMessage}`, { cause: error });
+  }
+  return new EmergentError('sandbox_unreachable', `${doing}: ${reasonOf(error)}`, { cause: error });
+}
+
+const linkFailures: readonly ErrorCode[] = ['sandbox_unreachable', 'provider_unavailable'];
+
+/** Why the sandbox could not be called, without the wrapping of the libraries in between. */
+export function linkFailureReason(error: unknown): string {
+  return toEmergentError(error, 'calling the sandbox agent').message;
+}
+
+/** The link broke, or what is behind it is gone, as opposed to an answer that says no. */
+export function isLinkFailure(error: unknown): boolean {
+  const known = toEmergentError(error, 'calling the sandbox agent');
+  return known instanceof EmergentError && linkFailures.includes(known.code);
+}

@@ -1,0 +1,120 @@
+import { posix } from 'node:path';
+import type { Readable } from 'node:stream';
+import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { FileContent, FileInfo } from '../../domain/provider.ts';
+import { toEmergentError } from './errors.ts';
+import type { BulkLink } from './bulk.ts';
+import { CountedContent, untilAborted } from './counted-content.ts';
+import { fileContent } from './file-content.ts';
+import type { GuestRequest, GuestResponse, GuestSend } from './http.ts';
+
+/** Relative paths start here. */
+export const guestWorkdir = '/workspace';
+
+/** What the agent's HTTP statuses mean for a file. */
+const meanings: Readonly<Record<number, ErrorCode>> = {
+  400: 'invalid_value',
+  401: 'sandbox_unreachable',
+  403: 'permission_denied',
+  404: 'file_not_found',
+  507: 'disk_full',
+};
+/** Where the status is not enough, the agent names the reason. */
+const reasons: Readonly<Record<string, ErrorCode>> = { is_directory: 'is_directory' };
+const errorBodyBytes = 4_096;
+/** Up to this size a file is not worth a stream of its own. */
+const inlineBytes = 512 * 1024;
+
+class TooLargeInline extends Error {}
+
+/** Reading and writing whole files: small ones as requests of the session, large ones on streams of their own. */
+export class GuestFiles {
+  readonly #session: GuestSend;
+  readonly #bulk: BulkLink;
+
+  constructor(session: GuestSend, bulk: BulkLink) {
+    this.#session = session;
+    this.#bulk = bulk;
+  }
+
+  async read(relativePath: string, signal: AbortSignal): Promise<FileContent> {
+    const path = absolute(relativePath);
+    const get = (send: GuestSend, headers = {}): Promise<GuestResponse> =>
+      fileRequest(send, path, { method: 'GET', headers, signal });
+    const { headers, body } = await (this.#bulk.available
+      ? get(this.#session, { 'x-emergent-inline-max': String(inlineBytes) }).catch(
+          (error: unknown) => {
+            if (!(error instanceof TooLargeInline)) throw error;
+            return get((request) => this.#bulk.send(request));
+          },
+        )
+      : get(this.#session));
+    const length = headers['content-length'];
+    const size = length === undefined ? null : Number(length);
+    return { path, size, content: fileContent(body, size, path) };
+  }
+
+  async write(
+    relativePath: string,
+    content: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): Promise<FileInfo> {
+    const path = absolute(relativePath);
+    const source = new CountedContent(content);
+    const isSmall = await untilAborted(source.fill(inlineBytes), signal).catch((error: unknown) => {
+      source.abandon();
+      throw toEmergentError(error, `writing ${path}`);
+    });
+    const send: GuestSend =
+      isSmall || !this.#bulk.available ? this.#session : (request) => this.#bulk.send(request);
+    const { body } = await fileRequest(send, path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: source.all(),
+      signal,
+    });
+    body.resume();
+    return { path, size: source.bytes };
+  }
+}
+
+function absolute(path: string): string {
+  if (path === '') throw new EmergentError('invalid_value', 'the path is empty');
+  return posix.resolve(guestWorkdir, path);
+}
+
+/** A refusal becomes the error it stands for. */
+async function fileRequest(
+  send: GuestSend,
+  path: string,
+  request: Omit<GuestRequest, 'path'>,
+): Promise<GuestResponse> {
+  const query = `/files?path=${encodeURIComponent(path)}`;
+  const answer = await send({ ...request, path: query });
+  if (answer.status === 200) return answer;
+  const { message, reason } = await refusal(answer.body);
+  if (reason === 'too_large_inline') throw new TooLargeInline();
+  const code = reasons[reason] ?? meanings[answer.status] ?? 'provider_failed';
+  throw new EmergentError(code, message || `${path}: ${String(answer.status)}`);
+}
+
+/** The agent's own words, bounded: what comes out of a sandbox is untrusted. */
+async function refusal(body: Readable): Promise<{ message: string; reason: string }> {
+  let text = '';
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      text += chunk.toString('utf8');
+      if (text.length > errorBodyBytes) break;
+    }
+    const said: unknown = JSON.parse(text);
+    return { message: stringIn(said, 'message'), reason: stringIn(said, 'reason') };
+  } catch (error) {
+    return { message: `unreadable answer of the agent: ${reasonOf(error)}`, reason: '' };
+  }
+}
+
+function stringIn(value: unknown, name: string): string {
+  const found: unknown = typeof value === 'object' && value !== null && Reflect.get(value, name);
+  return typeof found === 'string' ? found : '';
+}

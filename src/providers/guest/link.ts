@@ -1,0 +1,197 @@
+import http2 from 'node:http2';
+import type { Duplex } from 'node:stream';
+import { abortReason } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { withDeadline } from '../../base/deadline.ts';
+import { startLoop } from '../../base/loop.ts';
+import { EmergentError, reasonOf } from '../../domain/errors.ts';
+
+/** Opens a byte stream to the agent inside one sandbox. */
+export type Dial = (signal: AbortSignal) => Promise<Duplex>;
+
+export interface GuestLinkOptions {
+  readonly dial: Dial;
+  /** Sent with every request; the agent knows only its hash. */
+  readonly token: string;
+  readonly clock: Clock;
+}
+
+const dialDeadlineMs = 15_000;
+const heartbeatEveryMs = 10_000;
+const pingDeadlineMs = 10_000;
+const MiB = 2 ** 20;
+
+/** Anything whose life depends on the agent's. */
+export interface GuardedStream {
+  once(event: 'close', listener: () => void): unknown;
+  destroy(error: Error): unknown;
+}
+
+/** An open session and what it runs on. */
+interface Connection {
+  readonly session: http2.ClientHttp2Session;
+  readonly stream: Duplex;
+  /** How many requests are open. */
+  requests: number;
+  heartbeat: Disposable | undefined;
+}
+
+/**
+ * One HTTP/2 session to the agent of one sandbox, over whatever stream the provider dials. Requests share
+ * it; when it breaks, the next request dials again. What runs in the sandbox does not depend on it.
+ *
+ * States: idle (no session) -> dialling (shared by all callers) -> open -> idle when the stream ends.
+ * `close` is final.
+ */
+export class GuestLink {
+  readonly #options: GuestLinkOptions;
+  #connection: Promise<Connection> | undefined;
+  #closed = false;
+
+  constructor(options: GuestLinkOptions) {
+    this.#options = options;
+  }
+
+  /** Starts a request on the shared session. The caller owns the returned stream. */
+  async request(
+    headers: http2.OutgoingHttpHeaders,
+    options: http2.ClientSessionRequestOptions = {},
+  ): Promise<http2.ClientHttp2Stream> {
+    const connection = await this.#usable();
+    const stream = connection.session.request(
+      { ...headers, 'x-access-token': this.#options.token },
+      options,
+    );
+    this.#watch(connection, stream);
+    return stream;
+  }
+
+  /** Ends `stream`, which runs beside the session, when the agent no longer answers on the session. */
+  async guard(stream: GuardedStream): Promise<void> {
+    const connection = await this.#usable();
+    const { session } = connection;
+    const onLost = (): void => {
+      stream.destroy(new EmergentError('sandbox_unreachable', 'the sandbox went away'));
+    };
+    session.once('close', onLost);
+    stream.once('close', () => {
+      session.off('close', onLost);
+    });
+    this.#watch(connection, stream);
+  }
+
+  close(): void {
+    this.#closed = true;
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.then(hangUp, () => undefined);
+  }
+
+  /** Between its end and the event that tells of it, a session is still in our hands but takes no request. */
+  async #usable(): Promise<Connection> {
+    const opening = this.#open();
+    const connection = await opening;
+    if (!connection.session.closed && !connection.stream.destroyed) return connection;
+    if (this.#connection === opening) this.#connection = undefined;
+    return this.#open();
+  }
+
+  #open(): Promise<Connection> {
+    // Not "unreachable": whoever tries again after a lost link need not try this.
+    if (this.#closed) {
+      return Promise.reject(new EmergentError('wrong_state', 'the sandbox was closed'));
+    }
+    this.#connection ??= this.#dial();
+    return this.#connection;
+  }
+
+  /**
+   * While a request is open its session is pinged: one that does not answer is hung up, which fails its
+   * requests, so nothing waits for ever on a stream whose other end is gone. An idle session costs nothing.
+   */
+  #watch(connection: Connection, request: GuardedStream): void {
+    connection.requests++;
+    connection.heartbeat ??= startLoop(
+      heartbeatEveryMs,
+      () => withDeadline('ping of the sandbox agent', pingDeadlineMs, () => ping(connection)),
+      this.#options.clock,
+      () => {
+        hangUp(connection);
+      },
+    );
+    request.once('close', () => {
+      connection.requests--;
+      if (connection.requests > 0) return;
+      connection.heartbeat?.[Symbol.dispose]();
+      connection.heartbeat = undefined;
+    });
+  }
+
+  #dial(): Promise<Connection> {
+    const forget = (): void => {
+      if (this.#connection === dialling) this.#connection = undefined;
+    };
+    const dialling = withDeadline('connecting to the sandbox agent', dialDeadlineMs, (signal) =>
+      connect(this.#options.dial, signal, forget),
+    ).catch((error: unknown) => {
+      forget();
+      throw error instanceof EmergentError
+        ? error
+        : new EmergentError('sandbox_unreachable', reasonOf(error), { cause: error });
+    });
+    return dialling;
+  }
+}
+
+async function connect(dial: Dial, signal: AbortSignal, onClose: () => void): Promise<Connection> {
+  const stream = await dial(signal);
+  if (signal.aborted) {
+    // Nobody waits any more: a stream that came too late would stay open for ever.
+    stream.destroy();
+    throw abortReason(signal);
+  }
+  // The default windows of 64 KB allow one window per round trip, some 11 MB/s over an exec'd stream.
+  const session = http2.connect('http://agent', {
+    createConnection: () => stream,
+    settings: { initialWindowSize: 8 * MiB, maxFrameSize: MiB, enablePush: false },
+    maxSessionMemory: 256,
+  });
+  const connection: Connection = { session, stream, requests: 0, heartbeat: undefined };
+  session.once('close', onClose);
+  const opened = Promise.withResolvers<undefined>();
+  session.once('connect', () => {
+    session.setLocalWindowSize(16 * MiB);
+    opened.resolve(undefined);
+  });
+  session.on('error', opened.reject);
+  session.once('close', () => {
+    opened.reject(new Error('the stream to the sandbox agent ended'));
+  });
+  signal.addEventListener(
+    'abort',
+    () => {
+      hangUp(connection);
+    },
+    { once: true },
+  );
+  await opened.promise;
+  await ping(connection);
+  return connection;
+}
+
+/**
+ * Ends the session by ending what it runs on. Destroying the session itself would write a farewell, and while
+ * an earlier write is stuck, as on a stream that hangs, Node fails an assertion over it.
+ */
+function hangUp({ stream }: Connection): void {
+  stream.destroy();
+}
+
+function ping({ session }: Connection): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  session.ping((error) => {
+    if (error) reject(error);
+    else resolve(undefined);
+  });
+  return promise;
+}

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import type Docker from 'dockerode';
+import { pack } from 'tar-stream';
+import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import { agentMount, labels } from './container-spec.ts';
+import { engineCall, engineStatus } from './docker.ts';
+
+/** Where the agent's binary lies for each architecture, by Go's names. */
+export type AgentPaths = Readonly<Record<'amd64' | 'arm64', string>>;
+
+const architectures: Readonly<Record<string, keyof AgentPaths>> = {
+  x86_64: 'amd64',
+  amd64: 'amd64',
+  aarch64: 'arm64',
+  arm64: 'arm64',
+};
+const callMs = 10_000;
+/** Comes after the agent in the archive, so its presence means that the volume is complete. */
+const marker = 'complete';
+
+/**
+ * Makes sure that the engine holds a volume with the agent in it, and returns its name. The volume is shared
+ * by all workspaces and mounted read-only; its name holds the binary's hash, so a new version gets a new one
+ * and running workspaces keep theirs. A volume whose filling was interrupted is filled again.
+ */
+export async function ensureAgentVolume(
+  docker: Docker,
+  architecture: string,
+  paths: AgentPaths | null,
+  image: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const binary = await readAgent(architecture, paths);
+  const hash = createHash('sha256').update(binary).digest('hex').slice(0, 16);
+  const volume = `emergent-agent-${hash}`;
+  const call = <T>(doing: string, work: (inner: AbortSignal) => Promise<T>): Promise<T> =>
+    engineCall(doing, callMs, work, signal);
+
+  await call('creating the agent volume', (abortSignal) =>
+    docker.createVolume({ Name: volume, Labels: { [labels.kind]: 'agent' }, abortSignal }),
+  );
+  // A container that is never started is the engine's way to reach into a volume.
+  const holder = await call('reaching the agent volume', (abortSignal) =>
+    docker.createContainer({
+      Image: image,
+      Entrypoint: ['/'],
+      Labels: { [labels.kind]: 'agent-volume' },
+      HostConfig: {
+        NetworkMode: 'none',
+        Mounts: [{ Type: 'volume', Source: volume, Target: agentMount }],
+      },
+      abortSignal,
+    }),
+  );
+  try {
+    if (await hasFile(holder, `${agentMount}/${marker}`, signal)) return volume;
+    const archive = pack();
+    archive.entry({ name: 'agent', mode: 0o755 }, binary);
+    archive.entry({ name: marker, mode: 0o444 }, '');
+    archive.finalize();
+    const bytes = await buffer(archive);
+    await call('filling the agent volume', (abortSignal) =>
+      holder.putArchive(bytes, { path: agentMount, abortSignal }),
+    );
+    return volume;
+  } finally {
+    await engineCall('removing a helper container', callMs, (abortSignal) =>
+      holder.remove({ force: true, abortSignal }),
+    );
+  }
+}
+
+const missingHint = 'Start the server without EMERGENT_SKIP_SETUP once: set-up builds it.';
+
+async function readAgent(architecture: string, paths: AgentPaths | null): Promise<Buffer> {
+  if (!paths) {
+    throw new EmergentError('provider_unavailable', 'the guest agent is not built', {
+      hint: missingHint,
+    });
+  }
+  const arch = architectures[architecture];
+  if (!arch) {
+    throw new EmergentError('provider_unavailable', `no guest agent for ${architecture} engines`);
+  }
+  try {
+    return await readFile(paths[arch]);
+  } catch (error) {
+    throw new EmergentError(
+      'provider_unavailable',
+      `the guest agent is missing: ${reasonOf(error)}`,
+      {
+        hint: missingHint,
+        cause: error,
+      },
+    );
+  }
+}
+
+async function hasFile(
+  container: Docker.Container,
+  path: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const answer: unknown = await engineCall(
+      'looking into the agent volume',
+      callMs,
+      (abortSignal) => container.infoArchive({ path, abortSignal }),
+      signal,
+    );
+    // The client leaves the answer's empty body unread, which would hold its connection open.
+    (answer as IncomingMessage).resume();
+    return true;
+  } catch (error) {
+    if (engineStatus(error) === 404) return false;
+    throw error;
+  }
+}

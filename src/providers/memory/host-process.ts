@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import type { ExecEvent, ExecExit, ExecProcess, ProcessSignal } from '../../domain/exec.ts';
+import { systemCode } from './file-errors.ts';
+import { OutputQueue } from './output-queue.ts';
+
+/** More than the kernel keeps in one pipe. */
+const pipeBytes = 2 ** 20;
+
+export interface HostCommand {
+  readonly argv: readonly [string, ...string[]];
+  /** An existing directory of the host. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin: boolean;
+}
+
+/** Starts a child process of the host in its own process group. */
+export async function startHostProcess(command: HostCommand): Promise<HostProcess> {
+  const [program, ...args] = command.argv;
+  try {
+    const child = spawn(program, args, {
+      cwd: command.cwd,
+      env: { ...command.env },
+      detached: true,
+      stdio: [command.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    });
+    if (child.pid !== undefined) return new HostProcess(child, child.pid);
+    const [failure] = (await once(child, 'error')) as [Error];
+    throw failure;
+  } catch (error) {
+    throw toStartError(error, program);
+  }
+}
+
+function toStartError(error: unknown, program: string): EmergentError {
+  switch (systemCode(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new EmergentError('invalid_value', `${program}: not found`, { cause: error });
+    case 'EACCES':
+      return new EmergentError('invalid_value', `${program}: not executable`, { cause: error });
+    case 'E2BIG':
+    case 'ERR_INVALID_ARG_VALUE':
+      return new EmergentError('invalid_value', `${program}: ${reasonOf(error)}`, { cause: error });
+    default:
+      return new EmergentError('provider_failed', `starting ${program}: ${reasonOf(error)}`, {
+        cause: error,
+      });
+  }
+}
+
+/**
+ * A running command. It ends when its leader ends: output that the leader left in the pipes is still
+ * delivered, what background children write later is not. Those stay in the group until it is killed.
+ */
+export class HostProcess implements ExecProcess {
+  readonly pid: number;
+  readonly events: AsyncIterable<ExecEvent>;
+  /** Resolves when the leader has ended. */
+  readonly ended: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #outputs: readonly Readable[];
+  readonly #queue: OutputQueue;
+  #received = 0;
+  #closed = false;
+  #hasGroup = true;
+
+  constructor(child: ChildProcess, pid: number) {
+    this.#child = child;
+    this.pid = pid;
+    this.#queue = new OutputQueue(() => {
+      for (const output of this.#outputs) output.resume();
+    });
+    this.events = { [Symbol.asyncIterator]: () => this.#queue.read() };
+    this.#outputs = [this.#collect('stdout', child.stdout), this.#collect('stderr', child.stderr)];
+    // A write that fails is reported by its own callback.
+    child.stdin?.on('error', () => undefined);
+    child.once('close', () => {
+      this.#closed = true;
+      this.#checkGroup();
+    });
+    this.ended = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        this.#checkGroup();
+        resolve();
+        void this.#finish(toExit(code, signal));
+      });
+    });
+  }
+
+  /** Whether the leader or a child that it left behind may still run. */
+  get hasGroup(): boolean {
+    return this.#hasGroup;
+  }
+
+  async writeStdin(data: Uint8Array): Promise<void> {
+    const stdin = this.#stdin();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    stdin.write(data, (error) => {
+      if (error) reject(notReading(error));
+      else resolve();
+    });
+    await promise;
+  }
+
+  async closeStdin(): Promise<void> {
+    this.#stdin().end();
+  }
+
+  async kill(signal: ProcessSignal): Promise<void> {
+    if (this.#hasGroup) signalGroup(this.pid, signal);
+  }
+
+  /** An empty group is never signalled again: the system may give its number to somebody else. */
+  #checkGroup(): void {
+    this.#hasGroup &&= signalGroup(this.pid, 0);
+  }
+
+  #stdin(): Writable {
+    if (this.#child.stdin) return this.#child.stdin;
+    throw new EmergentError('wrong_state', 'the command was started without standard input');
+  }
+
+  #collect(type: 'stdout' | 'stderr', output: Readable | null): Readable {
+    if (!output) throw new EmergentError('internal', `the child process has no ${type}`);
+    output.on('data', (data: Buffer) => {
+      this.#received += data.length;
+      this.#queue.push({ type, data });
+      if (this.#queue.full) for (const each of this.#outputs) each.pause();
+    });
+    output.on('error', () => undefined);
+    return output;
+  }
+
+  async #finish(exit: ExecExit): Promise<void> {
+    await this.#drain();
+    this.#queue.push({ type: 'exit', ...exit });
+    for (const output of this.#outputs) output.removeAllListeners('data').resume();
+  }
+
+  /**
+   * Reads what the leader wrote before it ended. A background child may hold the pipes open for ever, and may
+   * go on writing, so the end is a whole turn of the event loop in which both pipes were polled and neither
+   * had anything, or more bytes than the pipes could have held when the leader ended.
+   */
+  async #drain(): Promise<void> {
+    const enough = this.#received + 2 * pipeBytes;
+    for (;;) {
+      await this.#queue.space();
+      const before = this.#received;
+      await nextTurn();
+      await nextTurn();
+      const quiet = this.#received === before && !this.#queue.full;
+      if (this.#closed || quiet || this.#received > enough) return;
+    }
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function toExit(code: number | null, signal: NodeJS.Signals | null): ExecExit {
+  if (signal === null) return { exitCode: code ?? 0, signal: null };
+  return { exitCode: 128 + constants.signals[signal], signal };
+}
+
+/** False when the group has no members left. */
+function signalGroup(pid: number, signal: ProcessSignal | 0): boolean {
+  try {
+    process.kill(-pid, signal);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+function notReading(cause: Error): EmergentError {
+  return new EmergentError('wrong_state', 'the command no longer reads its standard input', {
+    cause,
+  });
+}

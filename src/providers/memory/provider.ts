@@ -1,0 +1,146 @@
+import { constants } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
+import { availableParallelism, freemem } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import type { ExecProcess, ExecRequest } from '../../domain/exec.ts';
+import type {
+  CreatedSandbox,
+  FileContent,
+  FileInfo,
+  ProviderCapabilities,
+  ProviderHealth,
+  SandboxRef,
+  SandboxSpec,
+  WorkspaceProvider,
+} from '../../domain/provider.ts';
+import { MemorySandbox } from './sandbox.ts';
+
+export interface MemoryProviderOptions {
+  /** The sandboxes' private directories lie here. */
+  readonly root: string;
+  readonly clock?: Clock;
+}
+
+const keptSamples = 32;
+const metadata = { isolation: 'none', limits_enforced: false } as const;
+
+/**
+ * Sandboxes without isolation, for tests and demonstrations: commands are child processes of this one, with
+ * its rights, and only the file methods are confined to /workspace. What it knows lives in memory, so
+ * disposing of it removes every sandbox. Limits, images and networks are accepted and not enforced.
+ */
+export class MemoryProvider implements WorkspaceProvider {
+  readonly name = 'memory';
+  readonly #root: string;
+  readonly #clock: Clock;
+  readonly #sandboxes = new Map<string, MemorySandbox>();
+  readonly #startMs: number[] = [];
+
+  constructor(options: MemoryProviderOptions) {
+    this.#root = options.root;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  async create(spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox> {
+    signal.throwIfAborted();
+    const name = spec.sandboxName;
+    if (!/^[\w-][\w.-]*$/.test(name)) {
+      throw new EmergentError('invalid_value', `"${name}" cannot name a sandbox`);
+    }
+    if (this.#sandboxes.has(name)) {
+      throw new EmergentError('wrong_state', `a sandbox named ${name} exists`);
+    }
+    const startedAt = this.#clock.monotonic();
+    const sandbox = new MemorySandbox(join(this.#root, name), spec.env);
+    this.#sandboxes.set(name, sandbox);
+    try {
+      await sandbox.make();
+    } catch (error) {
+      this.#sandboxes.delete(name);
+      const leftovers = await sandbox.remove().then(
+        () => [],
+        (failure: unknown) => [failure],
+      );
+      throw new EmergentError('provider_failed', `making ${name}: ${reasonOf(error)}`, {
+        cause: new AggregateError([error, ...leftovers], 'a sandbox could not be made'),
+      });
+    }
+    this.#startMs.push(this.#clock.monotonic() - startedAt);
+    if (this.#startMs.length > keptSamples) this.#startMs.shift();
+    return { limits: spec.limits, metadata };
+  }
+
+  async destroy(ref: SandboxRef): Promise<void> {
+    const sandbox = this.#sandboxes.get(ref.sandboxName);
+    await sandbox?.remove();
+    this.#sandboxes.delete(ref.sandboxName);
+  }
+
+  async stop(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    await this.#find(ref, signal).stop();
+  }
+
+  async resume(ref: SandboxRef, spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox> {
+    this.#find(ref, signal).resume();
+    return { limits: spec.limits, metadata };
+  }
+
+  async exec(ref: SandboxRef, request: ExecRequest, signal: AbortSignal): Promise<ExecProcess> {
+    return this.#find(ref, signal).exec(request);
+  }
+
+  async readFile(ref: SandboxRef, path: string, signal: AbortSignal): Promise<FileContent> {
+    return this.#find(ref, signal).readFile(path);
+  }
+
+  async writeFile(
+    ref: SandboxRef,
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): Promise<FileInfo> {
+    return this.#find(ref, signal).writeFile(path, content, signal);
+  }
+
+  async health(signal: AbortSignal): Promise<ProviderHealth> {
+    signal.throwIfAborted();
+    const details = { root: this.#root, sandboxes: this.#sandboxes.size };
+    try {
+      await mkdir(this.#root, { recursive: true });
+      await access(this.#root, constants.W_OK);
+      return { state: 'healthy', details };
+    } catch (error) {
+      const remedy = `Make ${this.#root} a directory that the server can write to.`;
+      return { state: 'unhealthy', reason: reasonOf(error), remedy, details };
+    }
+  }
+
+  async capabilities(): Promise<ProviderCapabilities> {
+    return {
+      isolation: 'none',
+      features: { persistence: true, snapshots: false, warmPool: false },
+      requires: [],
+      startupMs: median(this.#startMs),
+      available: { cpu: availableParallelism(), memoryBytes: freemem() },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#sandboxes.values()].map((sandbox) => sandbox.remove()));
+    this.#sandboxes.clear();
+  }
+
+  #find(ref: SandboxRef, signal: AbortSignal): MemorySandbox {
+    signal.throwIfAborted();
+    const sandbox = this.#sandboxes.get(ref.sandboxName);
+    if (sandbox) return sandbox;
+    throw new EmergentError('sandbox_unreachable', `there is no sandbox named ${ref.sandboxName}`);
+  }
+}
+
+function median(values: readonly number[]): number | null {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? null;
+}

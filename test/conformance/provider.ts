@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { TestContext } from 'vitest';
+import type { WorkspaceProvider } from '../../src/domain/provider.ts';
+import { contractTests } from './contract.ts';
+import { execTests } from './exec.ts';
+import { fileTests } from './files.ts';
+import { lifecycleTests } from './lifecycle.ts';
+import { processTests } from './processes.ts';
+import { TestSandbox, newSpec, soon } from './sandbox.ts';
+
+export interface ProviderUnderTest {
+  readonly provider: WorkspaceProvider;
+  /** An image with sh and the tools of a plain Debian. */
+  readonly image: string;
+}
+
+export interface ConformanceOptions {
+  /** Why the suite cannot run on this host, if it cannot; every test is then skipped with that reason. */
+  readonly requires?: () => Promise<string | undefined>;
+}
+
+/** What the groups of tests are written against. */
+export interface Bench {
+  /** Of this file's own provider; available inside tests. */
+  readonly provider: () => WorkspaceProvider;
+  /** One sandbox shared by the group: tests keep to files of their own. */
+  readonly shared: () => TestSandbox;
+  /** A sandbox for one test. */
+  readonly create: (env?: Readonly<Record<string, string>>) => Promise<TestSandbox>;
+  readonly image: () => string;
+  readonly test: (name: string, run: (context: TestContext) => Promise<void>) => void;
+  /** Skips the running test, with the reason, where the suite cannot run. */
+  readonly guard: (context: TestContext) => void;
+}
+
+const groups = {
+  contract: contractTests,
+  exec: execTests,
+  processes: processTests,
+  files: fileTests,
+  lifecycle: lifecycleTests,
+};
+
+/**
+ * What every provider must do, with the same expected values on each. Tests ask for capabilities, never for
+ * names. The factory makes one provider per run; the suite disposes of it.
+ */
+export function providerConformance(
+  name: string,
+  factory: () => Promise<ProviderUnderTest>,
+  { requires }: ConformanceOptions = {},
+): void {
+  describe(`provider ${name}`, { meta: { runsOn: name, suite: 'conformance' } }, () => {
+    let subject: ProviderUnderTest | undefined;
+    let obstacle: string | undefined;
+
+    beforeAll(async () => {
+      obstacle = await requires?.();
+      if (obstacle === undefined) subject = await factory();
+    });
+    afterAll(async () => {
+      await subject?.provider[Symbol.asyncDispose]();
+    });
+
+    const present = (): ProviderUnderTest => {
+      if (subject) return subject;
+      throw new Error('the provider is available inside tests and hooks only');
+    };
+    for (const [group, define] of Object.entries(groups)) {
+      describe(group, () => {
+        define(benchOf(present, () => obstacle));
+      });
+    }
+  });
+}
+
+function benchOf(subject: () => ProviderUnderTest, obstacle: () => string | undefined): Bench {
+  let shared: TestSandbox | undefined;
+  const create: Bench['create'] = async (env) => {
+    const { provider, image } = subject();
+    const spec = newSpec(image, env);
+    await provider.create(spec, soon());
+    return new TestSandbox(provider, spec);
+  };
+  const guard: Bench['guard'] = (context) => {
+    const reason = obstacle();
+    if (reason !== undefined) context.skip(reason);
+  };
+
+  beforeAll(async () => {
+    if (obstacle() === undefined) shared = await create({ FROM_SPEC: 'spec', BOTH: 'spec' });
+  });
+  afterAll(async () => {
+    await shared?.destroy();
+  });
+
+  return {
+    provider: () => subject().provider,
+    image: () => subject().image,
+    shared: () => {
+      if (shared) return shared;
+      throw new Error('the shared sandbox is available inside tests only');
+    },
+    create,
+    guard,
+    test: (name, run) => {
+      test(name, async (context) => {
+        guard(context);
+        await run(context);
+      });
+    },
+  };
+}
