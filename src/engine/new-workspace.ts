@@ -1,0 +1,64 @@
+import type { Caller } from '../domain/caller.ts';
+import type { CreateWorkspaceRequest } from '../domain/create-request.ts';
+import type { ResourceLimits } from '../domain/limits.ts';
+import type { SandboxSpec } from '../domain/provider.ts';
+import type { NewWorkspace } from '../domain/store.ts';
+import type { DeploymentMode, Workspace } from '../domain/workspace.ts';
+
+/** What a workspace gets when the caller does not say. */
+export interface WorkspaceDefaults {
+  readonly image: string;
+  readonly limits: ResourceLimits;
+  readonly ttlSeconds: number;
+  readonly deploymentMode: DeploymentMode;
+}
+
+/** The row as it is written before anything is created. */
+export function newRow(
+  id: string,
+  caller: Caller,
+  request: CreateWorkspaceRequest,
+  provider: string,
+  defaults: WorkspaceDefaults,
+  now: Date,
+): NewWorkspace {
+  const ttlSeconds = request.ttlSeconds ?? defaults.ttlSeconds;
+  return {
+    id,
+    owner: caller.tokenId,
+    agentSessionId: request.agentSessionId ?? null,
+    containerType: 'agent_workspace',
+    provider,
+    providerWorkspaceId: `emergent-${id}`,
+    image: request.image ?? defaults.image,
+    repositoryUrl: null,
+    branch: null,
+    deploymentMode: request.deploymentMode ?? defaults.deploymentMode,
+    lifecycle: 'ephemeral',
+    status: 'creating',
+    desiredState: 'running',
+    network: request.network,
+    resourceLimits: { ...defaults.limits, ...request.limits },
+    snapshotId: null,
+    mcpConfig: null,
+    metadata: request.metadata,
+    createdAt: now,
+    lastUsedAt: now,
+    expiresAt: new Date(now.getTime() + ttlSeconds * 1000),
+  };
+}
+
+export function sandboxSpec(
+  workspace: Workspace,
+  env: Readonly<Record<string, string>>,
+): SandboxSpec {
+  return {
+    workspaceId: workspace.id,
+    sandboxName: workspace.providerWorkspaceId,
+    containerType: workspace.containerType,
+    image: workspace.image,
+    limits: workspace.resourceLimits,
+    network: workspace.network,
+    env,
+  };
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import type { Caller } from '../domain/caller.ts';
+import { EmergentError } from '../domain/errors.ts';
+import type { TokenStore } from '../domain/store.ts';
+import { hashSecret, newSecret } from '../domain/token.ts';
+import type { Role, Token } from '../domain/token.ts';
+
+const bootstrapName = 'bootstrap-admin';
+
+/** Bearer tokens: made, listed, revoked, and turned into callers. Only hashes are kept. */
+export class Tokens {
+  readonly #store: TokenStore;
+  readonly #clock: Clock;
+
+  constructor(store: TokenStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  async authenticate(secret: string): Promise<Caller> {
+    const token = await this.#store.findByHash(hashSecret(secret));
+    if (!token) throw new EmergentError('unauthenticated', 'the token is not valid here');
+    return { tokenId: token.id, role: token.role };
+  }
+
+  /** The secret is returned here and never again. */
+  async create(
+    caller: Caller,
+    name: string,
+    role: Role,
+  ): Promise<{ token: Token; secret: string }> {
+    requireAdmin(caller);
+    const secret = newSecret();
+    return { token: await this.#insert(name, role, secret), secret };
+  }
+
+  async list(caller: Caller): Promise<readonly Token[]> {
+    requireAdmin(caller);
+    return this.#store.list();
+  }
+
+  async revoke(caller: Caller, id: string): Promise<void> {
+    requireAdmin(caller);
+    if (id === caller.tokenId) {
+      throw new EmergentError('invalid_value', 'a token cannot revoke itself', {
+        hint: 'Use another admin token to revoke this one.',
+      });
+    }
+    if (!(await this.#store.revoke(id, this.#clock.now()))) {
+      throw new EmergentError('token_not_found', `there is no live token ${id}`);
+    }
+  }
+
+  /** Makes `secret` the one admin token that the server itself hands out; an earlier one stops working. */
+  async installBootstrapAdmin(secret: string): Promise<void> {
+    const current = await this.#store.findByHash(hashSecret(secret));
+    const live = (await this.#store.list()).filter((token) => token.revokedAt === null);
+    for (const token of live) {
+      if (token.name === bootstrapName && token.id !== current?.id) {
+        await this.#store.revoke(token.id, this.#clock.now());
+      }
+    }
+    if (!current) await this.#insert(bootstrapName, 'admin', secret);
+  }
+
+  #insert(name: string, role: Role, secret: string): Promise<Token> {
+    return this.#store.insert({
+      id: randomUUID(),
+      name,
+      role,
+      hash: hashSecret(secret),
+      createdAt: this.#clock.now(),
+    });
+  }
+}
+
+function requireAdmin(caller: Caller): void {
+  if (caller.role !== 'admin') {
+    throw new EmergentError('forbidden', 'this needs a token with the role admin');
+  }
+}
