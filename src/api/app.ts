@@ -1,0 +1,111 @@
+import fastify from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import { serializerCompiler } from 'fastify-type-provider-zod';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { EmergentError } from '../domain/errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import { authenticate } from './auth.ts';
+import { defaultLimits } from './context.ts';
+import type { Api, ApiContext, ApiLimits } from './context.ts';
+import { replyError } from './errors/error-reply.ts';
+import { validatorCompiler } from './errors/invalid-request.ts';
+import { RouteTable } from './errors/unknown-route.ts';
+import { holdContinue } from './http/expect-continue.ts';
+import { takeJsonBodies } from './http/json-body.ts';
+import { MalformedHttp } from './http/malformed.ts';
+import { serverOptions } from './http/server-options.ts';
+import { closeIfBodyUnread } from './http/unread-body.ts';
+import { refuseMalformed } from './http/well-formed.ts';
+import { Metrics } from './metrics.ts';
+import { observe } from './observe.ts';
+import { documentRoutes } from './openapi.ts';
+import { bashRoutes } from './routes/bash.ts';
+import { fileRoutes } from './routes/files.ts';
+import { serverRoutes } from './routes/server.ts';
+import { tokenRoutes } from './routes/tokens.ts';
+import { workspaceRoutes } from './routes/workspaces.ts';
+import { watchClosing } from './shutdown.ts';
+import { StoreProbe } from './store-probe.ts';
+import { endStalled } from './stream/stalled.ts';
+
+export interface ApiOptions {
+  readonly engine: Engine;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly version: string;
+  /** Asks the store something small, for /healthz; rejects when it does not answer. */
+  readonly ready?: () => Promise<unknown>;
+  /** How many commands run now, for /metrics. */
+  readonly runningProcesses?: () => number;
+  readonly limits?: Partial<ApiLimits>;
+}
+
+/** The HTTP API, ready for `listen`. */
+export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
+  const { engine, log, clock } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const context: ApiContext = { engine, log, clock, limits };
+  const metrics = new Metrics(context, options.runningProcesses);
+  const malformed = new MalformedHttp(log, clock);
+  const app = fastify({
+    ...serverOptions(limits),
+    clientErrorHandler: malformed.onClientError,
+    // Before routing, and so before every hook: a path that cannot be decoded.
+    frameworkErrors: (error, request, reply) => {
+      observe(request, reply, metrics, context);
+      reply.header('x-request-id', request.id);
+      closeIfBodyUnread(request, reply, clock);
+      void replyError(error, request, reply, log);
+    },
+  });
+  app.setErrorHandler((error, request, reply) => replyError(error, request, reply, log));
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  holdContinue(app);
+  takeJsonBodies(app, context);
+  addHooks(app, context, metrics, malformed);
+  await documentRoutes(app, options.version);
+  const probe = new StoreProbe(options.ready ?? (() => Promise.resolve()), clock);
+  serverRoutes(app, probe, metrics);
+  await app.register(async (api) => addRoutes(api, context), { prefix: '/api/v1' });
+  await app.ready();
+  return app;
+}
+
+/** What every request goes through. The order matters: nothing of a body is read before the token is known. */
+function addHooks(
+  app: FastifyInstance,
+  context: ApiContext,
+  metrics: Metrics,
+  malformed: MalformedHttp,
+): void {
+  const routes = new RouteTable(app);
+  const closing = watchClosing(app);
+  app.decorateRequest('caller', undefined);
+  app.decorateRequest('failure', undefined);
+  app.addHook('onRequest', async (request, reply) => {
+    malformed.began(request.raw, reply.raw);
+    observe(request, reply, metrics, context);
+    reply.header('x-request-id', request.id);
+    reply.header('cache-control', 'no-store');
+    reply.header('x-content-type-options', 'nosniff');
+    if (closing.aborted) throw new EmergentError('shutting_down', 'the server is stopping');
+    refuseMalformed(request);
+    await authenticate(request, context.engine);
+    if (request.is404) throw routes.refuse(request, reply);
+  });
+  app.addHook('onSend', async (request, reply) => {
+    endStalled(reply, context.limits);
+    closeIfBodyUnread(request, reply, context.clock);
+  });
+}
+
+async function addRoutes(api: Api, context: ApiContext): Promise<void> {
+  workspaceRoutes(api, context);
+  bashRoutes(api, context);
+  tokenRoutes(api, context);
+  await api.register(async (scope) => {
+    fileRoutes(scope, context);
+  });
+}

@@ -1,0 +1,33 @@
+import type { ErrorCode } from '../domain/errors.ts';
+
+/** The HTTP status of every error code; a code without one does not compile. */
+export const errorStatus: Readonly<Record<ErrorCode, number>> = {
+  malformed_json: 400,
+  malformed_request: 400,
+  bad_id: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  permission_denied: 403,
+  not_found: 404,
+  workspace_not_found: 404,
+  token_not_found: 404,
+  process_not_found: 404,
+  file_not_found: 404,
+  wrong_state: 409,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  unknown_field: 422,
+  invalid_value: 422,
+  provider_unknown: 422,
+  image_not_found: 422,
+  is_directory: 422,
+  client_closed: 499,
+  internal: 500,
+  provider_failed: 502,
+  provider_unavailable: 503,
+  sandbox_unreachable: 503,
+  store_unavailable: 503,
+  shutting_down: 503,
+  deadline_exceeded: 504,
+  disk_full: 507,
+};

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import type { Api, ApiContext } from '../context.ts';
+import { callerOf } from '../context.ts';
+import { clientGone } from '../http/client-gone.ts';
+import { answer } from '../schemas/answer.ts';
+import { createWorkspaceBody, toCreateRequest } from '../schemas/create-workspace.ts';
+import { errorResponses, jsonBodyErrors } from '../schemas/error.ts';
+import { presentProvider, providerList } from '../schemas/provider.ts';
+import { id, noQuery } from '../schemas/text.ts';
+import {
+  destroyedWorkspace,
+  listWorkspacesQuery,
+  presentWorkspace,
+  workspace,
+  workspacePage,
+} from '../schemas/workspace.ts';
+
+const tags = ['workspaces'];
+const params = z.strictObject({ id });
+
+export function workspaceRoutes(api: Api, { engine }: ApiContext): void {
+  api.post(
+    '/agent/workspaces',
+    {
+      schema: {
+        operationId: 'createWorkspace',
+        summary: 'Create a workspace and wait until it is ready',
+        tags,
+        querystring: noQuery,
+        body: createWorkspaceBody,
+        response: {
+          201: answer('The workspace, ready.', workspace),
+          ...errorResponses(
+            ...jsonBodyErrors,
+            'provider_unknown',
+            'image_not_found',
+            'wrong_state',
+            'provider_failed',
+            'provider_unavailable',
+            'sandbox_unreachable',
+            'deadline_exceeded',
+            'disk_full',
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const wanted = toCreateRequest(request.body);
+      const created = await engine.workspaces.create(callerOf(request), wanted, clientGone(reply));
+      return reply.code(201).send(presentWorkspace(created));
+    },
+  );
+
+  api.get(
+    '/agent/workspaces',
+    {
+      schema: {
+        operationId: 'listWorkspaces',
+        summary: 'List workspaces, newest first',
+        tags,
+        querystring: listWorkspacesQuery,
+        response: { 200: answer('One page.', workspacePage), ...errorResponses('invalid_value') },
+      },
+    },
+    async (request) => {
+      const { status, provider, container_type: containerType, limit, cursor } = request.query;
+      const page = await engine.workspaces.list(callerOf(request), {
+        limit,
+        ...(status && { status }),
+        ...(provider !== undefined && { provider }),
+        ...(containerType && { containerType }),
+        ...(cursor !== undefined && { cursor }),
+      });
+      return { items: page.items.map(presentWorkspace), next_cursor: page.nextCursor };
+    },
+  );
+
+  api.get(
+    '/agent/workspaces/providers',
+    {
+      schema: {
+        operationId: 'listProviders',
+        summary: 'Show every provider and its health',
+        tags,
+        querystring: noQuery,
+        response: {
+          200: answer('Every provider of this server.', providerList),
+          ...errorResponses(),
+        },
+      },
+    },
+    async () => {
+      const statuses = await engine.workspaces.providerStatuses();
+      return { providers: statuses.map(presentProvider) };
+    },
+  );
+
+  api.get(
+    '/agent/workspaces/:id',
+    {
+      schema: {
+        operationId: 'getWorkspace',
+        summary: 'Get a workspace',
+        tags,
+        params,
+        querystring: noQuery,
+        response: {
+          200: answer('The workspace.', workspace),
+          ...errorResponses('bad_id', 'workspace_not_found'),
+        },
+      },
+    },
+    async (request) =>
+      presentWorkspace(await engine.workspaces.get(callerOf(request), request.params.id)),
+  );
+
+  api.delete(
+    '/agent/workspaces/:id',
+    {
+      schema: {
+        operationId: 'destroyWorkspace',
+        summary: 'Destroy a workspace and everything in it',
+        tags,
+        params,
+        querystring: noQuery,
+        response: {
+          200: answer('Nothing of it is left.', destroyedWorkspace),
+          ...errorResponses(
+            'bad_id',
+            'workspace_not_found',
+            'provider_failed',
+            'provider_unavailable',
+            'sandbox_unreachable',
+            'deadline_exceeded',
+          ),
+        },
+      },
+    },
+    async (request) => {
+      await engine.workspaces.destroy(callerOf(request), request.params.id);
+      return { id: request.params.id, status: 'destroyed' as const };
+    },
+  );
+}

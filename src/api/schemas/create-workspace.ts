@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { CreateWorkspaceRequest } from '../../domain/create-request.ts';
+import { parseCpu, parseSize } from '../../domain/limits.ts';
+import { deploymentModes, networkModes } from '../../domain/workspace.ts';
+import { env } from './env.ts';
+import { metadata } from './metadata.ts';
+import { text } from './text.ts';
+
+const tenYears = 10 * 365 * 24 * 60 * 60;
+
+/** `[host[:port]/]path[:tag][@digest]` */
+const imageReference =
+  /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,128})?$/;
+
+const size = (example: string) => text(32).describe(`Bytes, or with a unit: ${example}.`);
+
+const resourceLimits = z.strictObject({
+  cpu: z
+    .union([z.number(), text(32)], 'must be a number of cores, such as 2 or "0.5"')
+    .describe('Cores, such as 2 or "0.5".')
+    .optional(),
+  memory: size('"512M", "4G"').optional(),
+  disk: size('"10G"').optional(),
+});
+
+export const createWorkspaceBody = z
+  .strictObject({
+    container_type: z
+      .literal('agent_workspace', 'must be "agent_workspace"')
+      .optional()
+      .describe('What the workspace is for.'),
+    provider: text(64)
+      .default('auto')
+      .describe('A provider by name, or "auto": the best healthy one.'),
+    deployment_mode: z.enum(deploymentModes).optional(),
+    image: text(512).regex(imageReference, 'is not an image reference').optional(),
+    resource_limits: resourceLimits.default({}),
+    network: z.enum(networkModes).default('nat'),
+    ttl_seconds: z.int().min(60).max(tenYears).optional(),
+    env: env.default({}),
+    metadata: metadata.default({}),
+    agent_session_id: text(255).optional(),
+  })
+  .meta({ id: 'CreateWorkspace', description: 'Everything may be left out.' });
+
+export function toCreateRequest(
+  body: z.output<typeof createWorkspaceBody>,
+): CreateWorkspaceRequest {
+  const { cpu, memory, disk } = body.resource_limits;
+  return {
+    provider: body.provider,
+    limits: {
+      ...(cpu !== undefined && { cpu: parseCpu(String(cpu), 'resource_limits.cpu') }),
+      ...(memory !== undefined && { memoryBytes: parseSize(memory, 'resource_limits.memory') }),
+      ...(disk !== undefined && { diskBytes: parseSize(disk, 'resource_limits.disk') }),
+    },
+    network: body.network,
+    env: body.env,
+    metadata: body.metadata,
+    ...(body.deployment_mode && { deploymentMode: body.deployment_mode }),
+    ...(body.image !== undefined && { image: body.image }),
+    ...(body.ttl_seconds !== undefined && { ttlSeconds: body.ttl_seconds }),
+    ...(body.agent_session_id !== undefined && { agentSessionId: body.agent_session_id }),
+  };
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+/**
+ * Text that can travel everywhere a caller's text goes: no NUL (it ends strings in the kernel, and the database
+ * refuses it) and no lone surrogates (they cannot be written as UTF-8).
+ */
+export function text(maxBytes: number) {
+  const tooLong = stop(`must be at most ${String(maxBytes)} bytes long`);
+  return z
+    .string()
+    .min(1, stop('must not be empty'))
+    .max(maxBytes, tooLong)
+    .refine((value) => Buffer.byteLength(value) <= maxBytes, tooLong)
+    .refine((value) => !value.includes('\0'), stop('must not contain NUL bytes'))
+    .refine((value) => value.isWellFormed(), stop('must be well-formed Unicode'));
+}
+
+/** One reason per value: what comes after a failed check is not looked at. */
+function stop(error: string): { error: string; abort: true } {
+  return { error, abort: true };
+}
+
+/** The longest path Linux takes. */
+export const filePath = text(4096).describe(
+  'Inside the workspace; a relative path starts at /workspace.',
+);
+
+export const id = z.uuid('must be a UUID').toLowerCase();
+
+export const timestamp = z.iso.datetime();
+
+/** For routes without query parameters: a misspelt or unsupported one is refused, not ignored. */
+export const noQuery = z.strictObject({});

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { formatSize } from '../../domain/limits.ts';
+import {
+  containerTypes,
+  deploymentModes,
+  desiredStates,
+  lifecycles,
+  networkModes,
+  workspaceStatuses,
+} from '../../domain/workspace.ts';
+import type { Workspace } from '../../domain/workspace.ts';
+import { id, text, timestamp } from './text.ts';
+
+export const workspace = z
+  .object({
+    id,
+    owner: z.string().describe('The id of the token that created it.'),
+    agent_session_id: z.string().nullable(),
+    container_type: z.enum(containerTypes),
+    provider: z.string(),
+    provider_workspace_id: z.string().describe("The provider's own name for the sandbox."),
+    image: z.string(),
+    repository_url: z.string().nullable(),
+    branch: z.string().nullable(),
+    deployment_mode: z.enum(deploymentModes),
+    lifecycle: z.enum(lifecycles),
+    status: z.enum(workspaceStatuses),
+    status_reason: z.string().nullable(),
+    desired_state: z.enum(desiredStates),
+    network: z.enum(networkModes),
+    resource_limits: z.object({
+      cpu: z.number().describe('Cores.'),
+      memory: z.string().describe('Such as "4G"; bytes where no unit divides it.'),
+      disk: z.string(),
+    }),
+    snapshot_id: z.string().nullable(),
+    metadata: z.record(z.string(), z.unknown()),
+    created_at: timestamp,
+    last_used_at: timestamp,
+    expires_at: timestamp.nullable().describe('Null: never.'),
+    version: z.int().describe('Raised by every change.'),
+  })
+  .meta({ id: 'Workspace' });
+
+export const listWorkspacesQuery = z.strictObject({
+  status: z.enum(workspaceStatuses).optional(),
+  provider: text(64).optional(),
+  container_type: z.enum(containerTypes).optional(),
+  limit: z.coerce.number<string>().int().min(1).max(200).default(50),
+  cursor: text(1024).optional().describe("An earlier page's next_cursor."),
+});
+
+export const workspacePage = z
+  .object({
+    items: z.array(workspace).describe('Newest first.'),
+    next_cursor: z.string().nullable().describe('Null: this is the last page.'),
+  })
+  .meta({ id: 'WorkspacePage' });
+
+export const destroyedWorkspace = z
+  .object({ id, status: z.literal('destroyed') })
+  .meta({ id: 'DestroyedWorkspace' });
+
+/** What a caller sees. The MCP configuration may hold secrets and stays inside. */
+export function presentWorkspace(from: Workspace): z.output<typeof workspace> {
+  return {
+    id: from.id,
+    owner: from.owner,
+    agent_session_id: from.agentSessionId,
+    container_type: from.containerType,
+    provider: from.provider,
+    provider_workspace_id: from.providerWorkspaceId,
+    image: from.image,
+    repository_url: from.repositoryUrl,
+    branch: from.branch,
+    deployment_mode: from.deploymentMode,
+    lifecycle: from.lifecycle,
+    status: from.status,
+    status_reason: from.statusReason,
+    desired_state: from.desiredState,
+    network: from.network,
+    resource_limits: {
+      cpu: from.resourceLimits.cpu,
+      memory: formatSize(from.resourceLimits.memoryBytes),
+      disk: formatSize(from.resourceLimits.diskBytes),
+    },
+    snapshot_id: from.snapshotId,
+    metadata: from.metadata,
+    created_at: from.createdAt.toISOString(),
+    last_used_at: from.lastUsedAt.toISOString(),
+    expires_at: from.expiresAt?.toISOString() ?? null,
+    version: from.version,
+  };
+}

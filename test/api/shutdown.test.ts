@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Client } from './support/client.ts';
+import { RawConnection } from './support/raw-http.ts';
+import { openTestStore, startServer } from './support/server.ts';
+import type { TestServer, TestStore } from './support/server.ts';
+
+const workspaces = '/api/v1/agent/workspaces';
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await openTestStore();
+});
+afterAll(() => store[Symbol.asyncDispose]());
+
+/** A command that runs until it is told to go on, streamed over a connection of its own. */
+async function streamWaiting(server: TestServer): Promise<RawConnection> {
+  const id = await server.newWorkspace();
+  const json = JSON.stringify({ command: 'trap "echo ended well; exit" USR1; sleep 1000 & wait' });
+  const connection = await RawConnection.open(server.port);
+  connection.send(
+    `POST ${workspaces}/${id}/bash HTTP/1.1`,
+    ...['Host: test', `Authorization: Bearer ${server.admin.token ?? ''}`],
+    ...['Accept: text/event-stream', 'Content-Type: application/json'],
+    ...[`Content-Length: ${String(json.length)}`, '', json],
+  );
+  await connection.until((text) => text.includes('event: start'));
+  return connection;
+}
+
+/** `close` is under way once nobody can connect any more. */
+async function refusesConnections(client: Client): Promise<void> {
+  await vi.waitFor(() => expect(client.fetch('GET', '/healthz')).rejects.toThrow('fetch failed'));
+}
+
+function goOn(connection: RawConnection): void {
+  const pid = /"pid":(\d+)/.exec(connection.received)?.[1];
+  process.kill(-Number(pid), 'SIGUSR1');
+}
+
+test('close lets answers in progress end, and refuses what comes after', async () => {
+  await using server = await startServer(store);
+  using connection = await streamWaiting(server);
+  const closed = server.app.close();
+  await refusesConnections(server.admin);
+
+  connection.send('GET /healthz HTTP/1.1', 'Host: test', '', '');
+  goOn(connection);
+  const text = await connection.until((received) => received.includes('shutting_down'));
+  expect(text).toMatch(/ended well[^]*event: result[^]*HTTP\/1.1 503 [^]*connection: close/i);
+  await connection.closed;
+  await closed;
+});
+
+test('close waits for no connection without a request', async () => {
+  await using server = await startServer(store);
+  using idle = await RawConnection.open(server.port);
+  idle.send('GET /healthz HTTP/1.1', 'Host: test', '', '');
+  await idle.answer();
+  using streaming = await streamWaiting(server);
+  const closed = server.app.close();
+  await idle.closed;
+  goOn(streaming);
+  await streaming.closed;
+  expect(streaming.received).toContain('event: result');
+  await closed;
+});
+
+test('an answer given while closing says that it is the last', async () => {
+  await using server = await startServer(store);
+  const id = await server.newWorkspace();
+  const json = { command: 'trap "exit 0" USR1; sleep 1000 & wait' };
+  const running = server.admin.call('POST', `${workspaces}/${id}/bash`, { json });
+  await vi.waitFor(() => {
+    expect(server.running.count).toBe(1);
+  });
+  const closed = server.app.close();
+  await refusesConnections(server.admin);
+  await server.engine.workspaces.destroy({ tokenId: id, role: 'admin' }, id);
+  expect((await running).headers.get('connection')).toBe('close');
+  await closed;
+});

@@ -1,0 +1,147 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { buildApi } from '../../../src/api/app.ts';
+import type { ApiOptions } from '../../../src/api/app.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import type { WorkspaceProvider } from '../../../src/domain/provider.ts';
+import type { Store } from '../../../src/domain/store.ts';
+import { newSecret } from '../../../src/domain/token.ts';
+import type { Engine } from '../../../src/engine/engine.ts';
+import { Providers } from '../../../src/engine/providers.ts';
+import { RunningProcesses } from '../../../src/engine/running-processes.ts';
+import { Tokens } from '../../../src/engine/tokens.ts';
+import { Tools } from '../../../src/engine/tools.ts';
+import { Workspaces } from '../../../src/engine/workspaces.ts';
+import { MemoryProvider } from '../../../src/providers/memory/provider.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { recordLog } from '../../support/log.ts';
+import type { RecordedLog } from '../../support/log.ts';
+import { Client } from './client.ts';
+import { Contract } from './contract.ts';
+import type { OpenApiDocument } from './contract.ts';
+
+export interface TestServer extends AsyncDisposable {
+  readonly app: FastifyInstance;
+  readonly url: string;
+  readonly port: number;
+  readonly admin: Client;
+  readonly document: OpenApiDocument;
+  readonly engine: Engine;
+  readonly running: RunningProcesses;
+  readonly recorded: RecordedLog;
+  /** The sandboxes' directories. */
+  readonly root: string;
+  newClient(role: 'admin' | 'agent'): Promise<Client>;
+  newWorkspace(client?: Client): Promise<string>;
+}
+
+/** Where servers keep their state; opening one costs seconds, so the servers of a test file share it. */
+export interface TestStore extends AsyncDisposable {
+  readonly store: Store;
+  readonly directory: string;
+  /** The admin token that every server on this store knows. */
+  readonly secret: string;
+}
+
+export async function openTestStore(): Promise<TestStore> {
+  await using opening = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'emergent-api-'));
+  opening.defer(() => rm(directory, { recursive: true, force: true }));
+  const { log } = recordLog();
+  const store = opening.use(await openStore({ dataDir: join(directory, 'data'), log }));
+  const opened = opening.move();
+  return {
+    ...{ store, directory, secret: newSecret() },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+export interface TestServerOptions extends Partial<Pick<ApiOptions, 'clock' | 'limits' | 'ready'>> {
+  /** Puts something between the engine and the memory provider. */
+  readonly wrap?: (provider: WorkspaceProvider) => WorkspaceProvider;
+  /** Puts something between the engine and the store. */
+  readonly wrapStore?: (store: Store) => Store;
+}
+
+/** The real thing on a free port: memory provider, PGlite, engine, API. */
+export async function startServer(
+  on: TestStore,
+  options: TestServerOptions = {},
+): Promise<TestServer> {
+  await using starting = new AsyncDisposableStack();
+  const { store, secret } = on;
+  const recorded = recordLog();
+  const root = await mkdtemp(join(on.directory, 'sandboxes-'));
+  const provider = starting.use(new MemoryProvider({ root }));
+  const running = new RunningProcesses();
+  const engine = engineOver(
+    options.wrapStore?.(store) ?? store,
+    options.wrap?.(provider) ?? provider,
+    running,
+    recorded,
+  );
+  await engine.tokens.installBootstrapAdmin(secret);
+
+  const app = await buildApi({
+    engine,
+    log: recorded.log,
+    clock: options.clock ?? systemClock,
+    version: '1.2.3',
+    ready: options.ready ?? (() => store.describe()),
+    runningProcesses: () => running.count,
+    ...(options.limits && { limits: options.limits }),
+  });
+  starting.defer(() => app.close());
+  starting.defer(() => {
+    app.server.closeAllConnections();
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+
+  const document = await new Client(url, secret).json<OpenApiDocument>(200, 'GET', '/openapi.json');
+  const admin = new Client(url, secret, new Contract(document));
+  const everything = starting.move();
+  return {
+    ...{ app, url, port, admin, document, engine, running, recorded, root },
+    async newClient(role) {
+      const created = await admin.json<{ token: string }>(201, 'POST', '/api/v1/tokens', {
+        json: { name: `a test's ${role}`, role },
+      });
+      return admin.as(created.token);
+    },
+    async newWorkspace(client = admin) {
+      return (await client.json<{ id: string }>(201, 'POST', '/api/v1/agent/workspaces')).id;
+    },
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
+
+function engineOver(
+  store: Store,
+  provider: WorkspaceProvider,
+  running: RunningProcesses,
+  { log }: RecordedLog,
+): Engine {
+  const gib = 2 ** 30;
+  const workspaces = new Workspaces({
+    store: store.workspaces,
+    providers: new Providers([provider], systemClock),
+    defaults: {
+      image: 'base',
+      limits: { cpu: 2, memoryBytes: 4 * gib, diskBytes: 10 * gib },
+      ttlSeconds: 30 * 24 * 3600,
+      deploymentMode: 'self-hosted',
+    },
+    allowUnsandboxed: true,
+    clock: systemClock,
+    log,
+  });
+  return {
+    workspaces,
+    tools: new Tools(workspaces, running, systemClock),
+    tokens: new Tokens(store.tokens, systemClock),
+  };
+}
