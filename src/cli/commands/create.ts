@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { ApiClient } from '../http/client.ts';
+import type { Workspace } from '../http/api-types.ts';
+import { createOptions, newWorkspace } from '../input/create-options.ts';
+import type { CreateOptions } from '../input/create-options.ts';
+import type { CommonOptions } from '../input/options.ts';
+import { commonOptions } from '../input/options.ts';
+import { note, printJson, printLine } from '../terminal/output.ts';
+
+export function define(command: Command): void {
+  commonOptions(createOptions(command))
+    .description('Create a workspace and print its id; everything else goes to standard error.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  id=$(emergent create)
+  emergent create --provider gvisor --cpu 0.5 --memory 512M --disk 1G
+  emergent create --network isolated --ttl 2h --env CI=1 --metadata task=build
+  emergent create --json | jq -r .expires_at`,
+    )
+    .action(async () => {
+      await create(command.optsWithGlobals());
+    });
+}
+
+async function create(options: CreateOptions & CommonOptions): Promise<void> {
+  const workspace = await ApiClient.connect(options).createWorkspace(newWorkspace(options));
+  if (options.json === true) {
+    await printJson(workspace);
+  } else {
+    note(`created: ${summary(workspace)}`);
+    await printLine(workspace.id);
+  }
+}
+
+/** One line on what was created. */
+export function summary({ provider, image, resource_limits, network }: Workspace): string {
+  const { cpu, memory, disk } = resource_limits;
+  return `${provider}, ${image}, ${String(cpu)} CPU, ${memory} memory, ${disk} disk, ${network}`;
+}

@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { ApiClient } from '../http/client.ts';
+import type { ProviderStatus } from '../http/api-types.ts';
+import type { CommonOptions } from '../input/options.ts';
+import { commonOptions } from '../input/options.ts';
+import { oneLine, printJson, printLine } from '../terminal/output.ts';
+import { styledState } from '../terminal/style.ts';
+import { tableLines } from '../terminal/table.ts';
+import type { Column } from '../terminal/table.ts';
+
+export function define(command: Command): void {
+  commonOptions(command)
+    .description('Show what can run workspaces, its state, and what to do where it cannot.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  emergent providers
+  emergent providers --json | jq '.providers[] | {name, status}'`,
+    )
+    .action(async () => {
+      await providers(command.optsWithGlobals());
+    });
+}
+
+const columns: readonly Column<ProviderStatus>[] = [
+  { title: 'NAME', cell: (row) => row.name },
+  {
+    title: 'STATE',
+    cell: (row) => row.status,
+    style: (text, row) => styledState(row.status, text, process.stdout),
+  },
+  { title: 'ISOLATION', cell: (row) => row.capabilities.isolation },
+  { title: 'WORKSPACES', cell: (row) => String(row.active_workspaces) },
+];
+
+async function providers(options: CommonOptions): Promise<void> {
+  const all = await ApiClient.connect(options).providers();
+  if (options.json === true) {
+    await printJson({ providers: all });
+    return;
+  }
+  await printLine([...tableLines(columns, all), ...all.flatMap(explanation)].join('\n'));
+}
+
+/** Why a provider is not usable and what to do, below the table. */
+function explanation({ name, reason, remedy }: ProviderStatus): string[] {
+  return [
+    ...(reason === null ? [] : ['', `${oneLine(name)}: ${oneLine(reason)}`]),
+    ...(remedy === null ? [] : [`  remedy: ${oneLine(remedy)}`]),
+  ];
+}

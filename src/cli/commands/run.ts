@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import { ApiClient } from '../http/client.ts';
+import { createOptions, newWorkspace } from '../input/create-options.ts';
+import type { CreateOptions } from '../input/create-options.ts';
+import { bashRequest, execOptions } from '../input/exec-options.ts';
+import type { ExecOptions } from '../input/exec-options.ts';
+import type { CommonOptions } from '../input/options.ts';
+import { commonOptions } from '../input/options.ts';
+import { CollectedOutput } from '../remote/collected-output.ts';
+import { execInWorkspace, exitCodeOf, toOwnOutput } from '../remote/exec.ts';
+import { createForRun, destroyAfterRun } from '../remote/run-lifetime.ts';
+import { note, printJson } from '../terminal/output.ts';
+
+interface RunOptions extends CreateOptions, ExecOptions, CommonOptions {
+  readonly keep?: boolean;
+}
+
+export function define(command: Command): void {
+  commonOptions(execOptions(createOptions(command)))
+    .description('Create a workspace, run one command in it, destroy it.')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .option('--keep', 'leave the workspace; its id goes to standard error')
+    .usage('[options] -- <command...>')
+    .addHelpText(
+      'after',
+      `
+The workspace is destroyed also when the command fails and after Ctrl-C.
+
+Examples:
+  emergent run -- uname -r
+  emergent run --network isolated --memory 512M -- python3 -c 'print(6 * 7)'
+  emergent run --keep -- git clone https://example.com/repository.git`,
+    )
+    .action(async (argv: string[]) => {
+      await run(argv, command.optsWithGlobals());
+    });
+}
+
+async function run(argv: readonly string[], options: RunOptions): Promise<void> {
+  const client = ApiClient.connect(options);
+  const { id } = await createForRun(client, newWorkspace(options));
+  try {
+    // The variables were given to the workspace, and with it to every command in it.
+    const { env: _, ...forCommand } = options;
+    process.exitCode = await runIn(client, id, argv, forCommand);
+  } finally {
+    if (options.keep === true) note(`kept: ${id}`);
+    else await destroyAfterRun(client, id);
+  }
+}
+
+async function runIn(
+  client: ApiClient,
+  id: string,
+  argv: readonly string[],
+  options: Omit<RunOptions, 'env'>,
+): Promise<number> {
+  const request = bashRequest(argv, options);
+  const output = options.json === true ? new CollectedOutput() : undefined;
+  const result = await execInWorkspace(client, id, request, output?.sink ?? toOwnOutput);
+  if (output) await printJson({ workspace_id: id, ...output.texts(), ...result });
+  return exitCodeOf(result, request.timeout_ms);
+}

@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import type { Command } from 'commander';
+import { systemClock } from '../../base/clock.ts';
+import { ConfigError, loadConfig, settings } from '../../config.ts';
+import type { Config } from '../../config.ts';
+import type { RunningServer } from '../../main.ts';
+import { exitCodeOfSignal, exitCodes } from '../exit-codes.ts';
+import { Failure, reasonOf } from '../failure.ts';
+import { defaultUrl } from '../http/settings.ts';
+import { note, printJson, printLine } from '../terminal/output.ts';
+import { onSignals } from '../terminal/signals.ts';
+import { StopRequests } from '../terminal/stop-requests.ts';
+import { styled } from '../terminal/style.ts';
+import { tableLines } from '../terminal/table.ts';
+
+export function define(command: Command): void {
+  command
+    .description('Prepare this host, then serve the API until Ctrl-C.')
+    .option('--json', 'print the address and the token as JSON')
+    .addHelpText('after', serveHelp)
+    .action(async () => {
+      await serveUntilSignal(command.optsWithGlobals());
+    });
+}
+
+const serveHelp = `
+The log goes to standard error; on a terminal only warnings, unless EMERGENT_LOG_LEVEL says otherwise.
+
+Settings, from the environment:
+${settingLines()}
+
+Examples:
+  npm start
+  EMERGENT_PORT=8080 EMERGENT_SKIP_SETUP=1 emergent serve
+  EMERGENT_DEMO=1 emergent serve`;
+
+function settingLines(): string {
+  const lines = tableLines(
+    [
+      { title: '', cell: (row) => row.name },
+      { title: '', cell: (row) => `${row.what} (${row.default})` },
+    ],
+    settings,
+  );
+  return lines
+    .slice(1)
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
+
+/** The first signal stops what runs, set-up or server, in order; the second exits at once. */
+async function serveUntilSignal(options: { readonly json?: boolean }): Promise<void> {
+  const stopped = new AbortController();
+  const requests = new StopRequests(systemClock);
+  using _signals = onSignals((signal) => {
+    const request = requests.receive();
+    if (request === 'exit') process.exit(exitCodeOfSignal(signal));
+    if (request === 'same') return;
+    note(`${signal}: closing; once more to exit at once`);
+    stopped.abort();
+  });
+  await serveUntil(stopped.signal, options);
+  note('closed');
+}
+
+async function serveUntil(stopped: AbortSignal, options: { json?: boolean }): Promise<void> {
+  const config = readConfig();
+  // Loaded only now: help needs none of it.
+  const [{ hostFacts }, { serve }] = await Promise.all([
+    import('../host-facts.ts'),
+    import('../../main.ts'),
+  ]);
+  const host = await hostFacts(config, stopped).catch((error: unknown) => {
+    if (!stopped.aborted) throw error;
+  });
+  if (!host) return;
+  await using server = await serve(config, host).catch((error: unknown) => {
+    throw cannotStart(error, config);
+  });
+  await (options.json === true ? printJson(described(server)) : greet(server, config));
+  if (!stopped.aborted) await once(stopped, 'abort');
+}
+
+function readConfig(): Config {
+  // On a terminal a person reads: JSON lines about every request would bury what was printed for them.
+  const quiet = process.stderr.isTTY && !process.env['EMERGENT_LOG_LEVEL'];
+  try {
+    return loadConfig(quiet ? { ...process.env, EMERGENT_LOG_LEVEL: 'warn' } : process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new Failure('configuration', `wrong settings: ${error.problems.join('; ')}`, {
+      hint: '`emergent serve --help` describes them.',
+      exitCode: exitCodes.usage,
+      cause: error,
+    });
+  }
+}
+
+function cannotStart(error: unknown, config: Config): Failure {
+  const reason = reasonOf(error);
+  const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  return new Failure('not_started', `the server cannot start: ${reason}`, {
+    hint: taken
+      ? `Is it running already? Otherwise choose another port: EMERGENT_PORT=${String(config.port + 1)}`
+      : '`emergent doctor` checks this host.',
+    cause: error,
+  });
+}
+
+function described({ url, adminToken, database }: RunningServer): object {
+  return { url, admin_token: adminToken.value, database };
+}
+
+async function greet({ url, adminToken, database }: RunningServer, config: Config): Promise<void> {
+  const strong = (text: string): string => styled('bold', text, process.stdout);
+  const token = {
+    generated: `${adminToken.value}  (new; kept in the data directory)`,
+    file: `${adminToken.value}  (from the data directory)`,
+    environment: 'from EMERGENT_ADMIN_TOKEN',
+  }[adminToken.source];
+  await printLine(
+    [
+      `Emergent Workspaces is ready.`,
+      `  URL       ${strong(url)}`,
+      `  Token     ${token}`,
+      `  Database  ${database}`,
+      `  Try       ${strong(`${clientSettings(url, config)}./emergent run -- uname -r`)}`,
+      `Ctrl-C stops it.`,
+    ].join('\n'),
+  );
+}
+
+/** What the printed command needs to find this server, where the defaults do not lead to it. */
+function clientSettings(url: string, config: Config): string {
+  const defaults = loadConfig({});
+  return [
+    ...(url === defaultUrl ? [] : [`EMERGENT_URL=${url} `]),
+    ...(config.adminToken === undefined ? [] : ['EMERGENT_TOKEN=$EMERGENT_ADMIN_TOKEN ']),
+    ...(config.dataDir === defaults.dataDir || config.adminToken !== undefined
+      ? []
+      : [`EMERGENT_DATA_DIR=${config.dataDir} `]),
+  ].join('');
+}

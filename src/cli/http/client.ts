@@ -1,0 +1,145 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import type * as api from './api-types.ts';
+import { bashEvents } from './bash-events.ts';
+import { connection } from './settings.ts';
+import { Transport } from './transport.ts';
+
+/** Creating may try several providers, each with a deadline of its own on the server. */
+const createMs = 300_000;
+const destroyMs = 120_000;
+const startMs = 90_000;
+const fileMs = 90_000;
+
+export interface ListQuery {
+  readonly status?: string;
+  readonly provider?: string;
+  readonly limit?: string;
+  readonly cursor?: string;
+}
+
+/** The public API, as far as the command uses it. */
+export class ApiClient {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** From the environment and the command's options. */
+  static connect(options: { readonly url?: string | undefined }): ApiClient {
+    return new ApiClient(new Transport(connection(process.env, options.url)));
+  }
+
+  get origin(): string {
+    return this.#transport.origin;
+  }
+
+  async createWorkspace(body: api.NewWorkspace, signal?: AbortSignal): Promise<api.Workspace> {
+    return (await this.#transport.json({
+      method: 'POST',
+      path: '/agent/workspaces',
+      json: body,
+      answerMs: createMs,
+      ...(signal && { signal }),
+    })) as api.Workspace;
+  }
+
+  async listWorkspaces(query: ListQuery): Promise<api.WorkspacePage> {
+    return (await this.#transport.json({
+      method: 'GET',
+      path: '/agent/workspaces',
+      query: { ...query },
+    })) as api.WorkspacePage;
+  }
+
+  async getWorkspace(id: string): Promise<api.Workspace> {
+    return (await this.#transport.json({ method: 'GET', path: workspace(id) })) as api.Workspace;
+  }
+
+  async destroyWorkspace(id: string, signal?: AbortSignal): Promise<void> {
+    await this.#transport.json({
+      method: 'DELETE',
+      path: workspace(id),
+      answerMs: destroyMs,
+      ...(signal && { signal }),
+    });
+  }
+
+  async providers(): Promise<readonly api.ProviderStatus[]> {
+    const body = await this.#transport.json({ method: 'GET', path: '/agent/workspaces/providers' });
+    return (body as { providers: readonly api.ProviderStatus[] }).providers;
+  }
+
+  /** Runs a command; the last event is its result. Abort, or stop reading, and the server ends it. */
+  async *bash(
+    id: string,
+    request: api.BashRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<api.BashEvent> {
+    const answer = await this.#transport.open({
+      method: 'POST',
+      path: `${workspace(id)}/bash`,
+      json: request,
+      accept: 'text/event-stream',
+      answerMs: startMs,
+      signal,
+    });
+    yield* bashEvents(answer, this.origin, signal);
+  }
+
+  /** To the whole process group of a command started with `bash`. */
+  async signalProcess(id: string, pid: number, signal: string): Promise<void> {
+    await this.#transport.json({
+      method: 'POST',
+      path: `${workspace(id)}/processes/${String(pid)}/signal`,
+      json: { signal },
+    });
+  }
+
+  readFile(id: string, path: string, signal: AbortSignal): Promise<IncomingMessage> {
+    return this.#transport.open({
+      method: 'GET',
+      path: `${workspace(id)}/files`,
+      query: { path },
+      accept: 'application/octet-stream',
+      answerMs: fileMs,
+      signal,
+    });
+  }
+
+  async writeFile(
+    id: string,
+    path: string,
+    bytes: { readonly content: Readable; readonly size: number | undefined },
+    signal: AbortSignal,
+  ): Promise<api.FileInfo> {
+    return (await this.#transport.json({
+      method: 'PUT',
+      path: `${workspace(id)}/files`,
+      query: { path },
+      bytes,
+      answerMs: fileMs,
+      signal,
+    })) as api.FileInfo;
+  }
+
+  async createToken(name: string, role: string): Promise<api.NewToken> {
+    const json = { name, role };
+    return (await this.#transport.json({ method: 'POST', path: '/tokens', json })) as api.NewToken;
+  }
+
+  /** The API answers with `{items}`. */
+  async listTokens(): Promise<readonly api.Token[]> {
+    const body = await this.#transport.json({ method: 'GET', path: '/tokens' });
+    return (body as { items: readonly api.Token[] }).items;
+  }
+
+  async revokeToken(id: string): Promise<void> {
+    await this.#transport.json({ method: 'DELETE', path: `/tokens/${encodeURIComponent(id)}` });
+  }
+}
+
+function workspace(id: string): string {
+  return `/agent/workspaces/${encodeURIComponent(id)}`;
+}
