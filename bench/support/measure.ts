@@ -1,0 +1,44 @@
+/** Times in milliseconds of one way of doing a thing. */
+export interface Sample {
+  readonly name: string;
+  readonly times: readonly number[];
+}
+
+export type Way = readonly [name: string, run: () => Promise<unknown>];
+
+/** Runs every way once per round, in turn, so that a noisy machine disturbs them alike. */
+export async function sideBySide(rounds: number, ways: readonly Way[]): Promise<readonly Sample[]> {
+  const times = new Map<string, number[]>(ways.map(([name]) => [name, []]));
+  for (const [, run] of ways) await run();
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, run] of ways) {
+      const startedAt = performance.now();
+      await run();
+      times.get(name)?.push(performance.now() - startedAt);
+    }
+  }
+  return [...times].map(([name, all]) => ({ name, times: all }));
+}
+
+export function quantile(sample: Sample, q: number): number {
+  const sorted = sample.times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+}
+
+export const median = (sample: Sample): number => quantile(sample, 0.5);
+
+/** A table of the samples; the first is ours, and the others are given as multiples of it. */
+export function report(title: string, samples: readonly Sample[], goal: string): void {
+  const [ours] = samples;
+  if (!ours) return;
+  console.log(`\n${title}   goal: ${goal}`);
+  console.log(
+    `  ${'way'.padEnd(34)}${'p50 ms'.padStart(9)}${'p95 ms'.padStart(9)}${'ratio'.padStart(8)}`,
+  );
+  for (const sample of samples) {
+    const ratio = median(sample) / median(ours);
+    const figures = [median(sample), quantile(sample, 0.95)].map((ms) => ms.toFixed(1).padStart(9));
+    const times = sample === ours ? '' : `${ratio.toFixed(1)}x`;
+    console.log(`  ${sample.name.padEnd(34)}${figures.join('')}${times.padStart(8)}`);
+  }
+}

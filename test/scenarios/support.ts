@@ -1,0 +1,124 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Docker from 'dockerode';
+import { loadConfig } from '../../src/config.ts';
+import { serve } from '../../src/main.ts';
+import type { RunningServer } from '../../src/main.ts';
+import { testHost } from '../support/host.ts';
+
+/** What scenarios look at in answers of any kind; the API tests check the shapes of each. */
+export interface AnswerBody {
+  readonly id: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly resource_limits: Readonly<Record<string, unknown>>;
+  readonly items: readonly { readonly id: string }[];
+  readonly providers: readonly [ProviderBody, ...ProviderBody[]];
+  readonly stdout: string;
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly hint: string;
+    readonly details: { readonly known?: unknown; readonly providers?: unknown };
+  };
+}
+
+export interface ProviderBody {
+  readonly status: string;
+  readonly reason: string;
+  readonly last_check: string;
+  readonly active_workspaces: number;
+  readonly available_resources: unknown;
+  readonly capabilities: { readonly startup_ms: number };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: AnswerBody;
+}
+
+/** The real server on real gVisor, started as `emergent serve` starts it, on a free port. */
+export class ScenarioServer implements AsyncDisposable {
+  readonly docker: Docker;
+  readonly #dataDir: string;
+  readonly #env: Readonly<Record<string, string>>;
+  #running: RunningServer;
+
+  private constructor(
+    running: RunningServer,
+    dataDir: string,
+    env: Readonly<Record<string, string>>,
+    docker: Docker,
+  ) {
+    this.#running = running;
+    this.#dataDir = dataDir;
+    this.#env = env;
+    this.docker = docker;
+  }
+
+  static async start(
+    settings: Readonly<Record<string, string>> = {},
+    docker = new Docker(),
+  ): Promise<ScenarioServer> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'emergent-scenario-'));
+    const env = {
+      EMERGENT_DATA_DIR: dataDir,
+      EMERGENT_PORT: '0',
+      EMERGENT_LOG_LEVEL: 'silent',
+      ...settings,
+    };
+    return new ScenarioServer(await start(env), dataDir, env, docker);
+  }
+
+  /** Stops the server and starts another one on the same data. */
+  async restart(): Promise<void> {
+    await this.#running[Symbol.asyncDispose]();
+    this.#running = await start(this.#env);
+  }
+
+  async call(method: string, path: string, body?: unknown): Promise<Answer> {
+    const response = await fetch(`${this.#running.url}/api/v1/agent/workspaces${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#running.adminToken.value}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as AnswerBody };
+  }
+
+  async create(body: unknown = {}): Promise<string> {
+    const created = await this.call('POST', '', body);
+    if (created.status !== 201) throw new Error(JSON.stringify(created.body));
+    return created.body.id;
+  }
+
+  async bash(id: string, command: string): Promise<Answer> {
+    return this.call('POST', `/${id}/bash`, { command });
+  }
+
+  /** Destroys what the test left, then stops the server. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { body } = await this.call('GET', '');
+    for (const { id } of body.items) await this.call('DELETE', `/${id}`);
+    await this.#running[Symbol.asyncDispose]();
+    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+}
+
+async function start(env: Readonly<Record<string, string>>): Promise<RunningServer> {
+  return serve(loadConfig(env), await testHost());
+}
+
+/** Every container and volume that carries the workspace's label. */
+export async function resourcesOf(docker: Docker, id: string): Promise<string[]> {
+  const filters = { label: [`dev.emergent.workspace=${id}`] };
+  const containers = await docker.listContainers({ all: true, filters });
+  const { Volumes: volumes } = await docker.listVolumes({ filters });
+  return [
+    ...containers.flatMap((container) => container.Names),
+    ...volumes.map((volume) => volume.Name),
+  ].toSorted();
+}
