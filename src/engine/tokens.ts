@@ -31,6 +31,9 @@ export class Tokens {
     role: Role,
   ): Promise<{ token: Token; secret: string }> {
     requireAdmin(caller);
+    if (name === bootstrapName) {
+      throw new EmergentError('invalid_value', `the name ${bootstrapName} belongs to the server`);
+    }
     const secret = newSecret();
     return { token: await this.#insert(name, role, secret), secret };
   }

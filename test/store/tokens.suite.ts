@@ -61,7 +61,16 @@ export function tokenTests(subject: () => Subject): void {
     expect(await tokens.list()).toEqual([asKept(older), asKept(younger)]);
   });
 
-  test('two tokens cannot share a hash', async () => {
+  test('the hash of a revoked token can be used again', async () => {
+    const { tokens } = subject().store;
+    const first = newToken();
+    await tokens.insert(first);
+    await tokens.revoke(first.id, new Date());
+    const second = await tokens.insert(newToken({ hash: first.hash }));
+    expect(await tokens.findByHash(first.hash)).toEqual(second);
+  });
+
+  test('two live tokens cannot share a hash', async () => {
     const { tokens } = subject().store;
     const token = newToken();
     await tokens.insert(token);

@@ -18,27 +18,22 @@ export class Containers {
     this.#installationId = installationId;
   }
 
-  async createVolume(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
-    await engineCall(
-      'creating the volume',
-      quickMs,
-      (abortSignal) =>
-        this.#docker.createVolume({
-          Name: volumeName(spec.workspaceId),
-          Labels: workspaceLabels(this.#installationId, spec),
-          abortSignal,
-        }),
-      signal,
+  /** Not cut short when the caller goes away: the engine would make it all the same, after our clean-up. */
+  async createVolume(spec: SandboxSpec): Promise<void> {
+    await engineCall('creating the volume', quickMs, (abortSignal) =>
+      this.#docker.createVolume({
+        Name: volumeName(spec.workspaceId),
+        Labels: workspaceLabels(this.#installationId, spec),
+        abortSignal,
+      }),
     );
   }
 
-  async create(options: Docker.ContainerCreateOptions, signal: AbortSignal): Promise<void> {
+  /** Not cut short either. */
+  async create(options: Docker.ContainerCreateOptions): Promise<void> {
     try {
-      await engineCall(
-        'creating the container',
-        quickMs,
-        (abortSignal) => this.#docker.createContainer({ ...options, abortSignal }),
-        signal,
+      await engineCall('creating the container', quickMs, (abortSignal) =>
+        this.#docker.createContainer({ ...options, abortSignal }),
       );
     } catch (error) {
       // Everything else that a create names was made just before, so what is missing is the image.

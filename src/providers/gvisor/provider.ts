@@ -74,7 +74,8 @@ export class GvisorProvider implements WorkspaceProvider {
     const volume: Step = {
       name: 'volume',
       run: async () => {
-        await this.#containers.createVolume(spec, signal);
+        signal.throwIfAborted();
+        await this.#containers.createVolume(spec);
         return () => this.#containers.removeVolume(spec, AbortSignal.timeout(undoDeadlineMs));
       },
     };
@@ -164,7 +165,9 @@ export class GvisorProvider implements WorkspaceProvider {
       {
         name: 'container',
         run: async () => {
-          await this.#containers.create(await this.#containerOptions(spec, signal), signal);
+          const options = await this.#containerOptions(spec, signal);
+          signal.throwIfAborted();
+          await this.#containers.create(options);
           return () =>
             this.#containers.remove(spec.sandboxName, AbortSignal.timeout(undoDeadlineMs));
         },

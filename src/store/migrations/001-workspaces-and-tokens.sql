@@ -78,6 +78,9 @@ create table kb.api_tokens (
 
   constraint role_known check (role in ('admin', 'agent')),
   constraint token_hash_shape check (token_hash ~ '^[0-9a-f]{64}$'),
-  constraint token_hash_unique unique (token_hash),
   constraint times_finite check (isfinite(created_at) and isfinite(coalesce(revoked_at, created_at)))
 );
+
+-- Among live tokens only: a secret that was revoked may be put to use again, as when an operator returns to an
+-- earlier admin token.
+create unique index token_hash_unique on kb.api_tokens (token_hash) where revoked_at is null;

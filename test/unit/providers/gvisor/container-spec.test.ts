@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { SandboxSpec } from '../../../../src/domain/provider.ts';
+import { containerOptions } from '../../../../src/providers/gvisor/container-spec.ts';
+
+const spec: SandboxSpec = {
+  workspaceId: '0f0e0d0c-0b0a-4908-8706-050403020100',
+  sandboxName: 'emergent-0f0e0d0c',
+  containerType: 'agent_workspace',
+  image: 'base',
+  limits: { cpu: 1.5, memoryBytes: 2 ** 30, diskBytes: 2 ** 31 },
+  network: 'nat',
+  env: {},
+};
+const settings = {
+  installationId: 'installation-1',
+  runtime: 'runsc',
+  agentVolume: 'emergent-agent-abc',
+  natNetwork: 'emergent-nat',
+  nameservers: ['9.9.9.9', '2620:fe::fe'],
+};
+
+function optionsFor(change: Partial<SandboxSpec> = {}, nameservers = settings.nameservers) {
+  return containerOptions({ ...spec, ...change }, { ...settings, nameservers }, 'the-hash');
+}
+
+function environmentOf(change: Partial<SandboxSpec> = {}): Record<string, string> {
+  const entries = (optionsFor(change).Env ?? []).map((entry): [string, string] => {
+    const at = entry.indexOf('=');
+    return [entry.slice(0, at), entry.slice(at + 1)];
+  });
+  expect(new Set(entries.map(([name]) => name)).size).toBe(entries.length);
+  return Object.fromEntries(entries);
+}
+
+describe('containerOptions', () => {
+  test('runs the agent as PID 1 under the sandboxed runtime', () => {
+    expect(optionsFor()).toMatchObject({
+      name: 'emergent-0f0e0d0c',
+      Image: 'base',
+      Hostname: '0f0e0d0c',
+      User: '0:0',
+      WorkingDir: '/workspace',
+      Entrypoint: ['/.emergent/agent', 'init'],
+      Cmd: [],
+      HostConfig: { Runtime: 'runsc' },
+    });
+  });
+
+  test('is hardened', () => {
+    const host = optionsFor().HostConfig;
+    expect(host).toMatchObject({
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      RestartPolicy: { Name: 'no' },
+    });
+    expect((host?.CapAdd as string[]).toSorted()).toEqual([
+      ...['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'SETGID', 'SETUID', 'SYS_CHROOT'],
+    ]);
+    for (const opening of ['Privileged', 'Binds', 'Devices', 'PidMode', 'IpcMode', 'UsernsMode']) {
+      expect(host).not.toHaveProperty(opening);
+    }
+    expect(optionsFor()).not.toHaveProperty('ExposedPorts');
+    expect(host).not.toHaveProperty('PortBindings');
+  });
+
+  test('has only its own volume to write to; the agent is read-only', () => {
+    expect(optionsFor().HostConfig?.Mounts).toEqual([
+      {
+        Type: 'volume',
+        Source: 'agent-workspace-0f0e0d0c-0b0a-4908-8706-050403020100',
+        Target: '/workspace',
+      },
+      { Type: 'volume', Source: 'emergent-agent-abc', Target: '/.emergent', ReadOnly: true },
+    ]);
+  });
+
+  test('is limited in CPU, memory, processes and log', () => {
+    expect(optionsFor().HostConfig).toMatchObject({
+      NanoCpus: 1_500_000_000,
+      Memory: 2 ** 30,
+      MemorySwap: 2 ** 30,
+      PidsLimit: 32_768,
+      Ulimits: [{ Name: 'nproc', Soft: 4096, Hard: 4096 }],
+      LogConfig: { Config: { 'max-size': '1m', 'max-file': '1' } },
+    });
+  });
+
+  test('a number of CPUs that is no exact decimal is still a whole number of nanos', () => {
+    const cpu = 0.1 + 0.2;
+    const host = optionsFor({ limits: { ...spec.limits, cpu } }).HostConfig;
+    expect(host?.NanoCpus).toBe(300_000_000);
+  });
+
+  test('carries the labels by which its owner is found', () => {
+    expect(optionsFor({ containerType: 'mcp_server' }).Labels).toEqual({
+      'dev.emergent.installation': 'installation-1',
+      'dev.emergent.workspace': spec.workspaceId,
+      'dev.emergent.kind': 'mcp_server',
+    });
+  });
+
+  test('with the network nat it is on the shared bridge and is told its name servers', () => {
+    expect(optionsFor().HostConfig?.NetworkMode).toBe('emergent-nat');
+    expect(environmentOf()).toEqual({
+      EMERGENT_TOKEN_SHA256: 'the-hash',
+      EMERGENT_WORKDIR: '/workspace',
+      EMERGENT_NAMESERVERS: '9.9.9.9,2620:fe::fe',
+    });
+    expect(optionsFor({}, []).Env?.join()).not.toContain('NAMESERVERS');
+  });
+
+  test('isolated, it has no network and no name servers', () => {
+    expect(optionsFor({ network: 'isolated' }).HostConfig?.NetworkMode).toBe('none');
+    expect(environmentOf({ network: 'isolated' })).not.toHaveProperty('EMERGENT_NAMESERVERS');
+  });
+
+  test("passes the caller's environment on as it is", () => {
+    const env = { A: '1', EMPTY: '', EQUATION: 'a=b=c', LINES: 'a\nb' };
+    expect(environmentOf({ env })).toMatchObject(env);
+  });
+
+  test('no environment of a caller reaches or changes what is meant for the agent', () => {
+    const name = fc.oneof(
+      fc.constantFrom('EMERGENT_TOKEN_SHA256', 'EMERGENT_WORKDIR', 'EMERGENT_NAMESERVERS'),
+      fc.stringMatching(/^EMERGENT_[A-Z]{1,5}$/),
+    );
+    const network = fc.constantFrom('nat' as const, 'isolated' as const);
+    fc.assert(
+      fc.property(fc.dictionary(name, fc.string()), network, (env, mode) => {
+        expect(environmentOf({ env, network: mode })).toEqual(environmentOf({ network: mode }));
+      }),
+    );
+  });
+});
