@@ -1,15 +1,14 @@
 // Exec and file transfer through the HTTP API, side by side with the docker command on the same container.
 // Run: npm run bench:exec [-- rounds]
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { report, sideBySide } from './support/measure.ts';
 import { benchWorkspace } from './support/workspace.ts';
 
-const run = promisify(execFile);
 const rounds = Number(process.argv[2] ?? 30);
 const fileBytes = 10_000_000;
 
@@ -19,15 +18,17 @@ await using cleanUp = new AsyncDisposableStack();
 cleanUp.defer(() => rm(scratch, { recursive: true, force: true }));
 
 const api = async (): Promise<void> => {
-  const body = JSON.stringify({ command: 'true' });
-  const result = (await (
-    await workspace.request('POST', `/${workspace.id}/bash`, body)
-  ).json()) as {
-    exit_code: number;
-  };
-  if (result.exit_code !== 0) throw new Error(`exit code ${String(result.exit_code)}`);
+  const answer = await workspace.request('POST', `/${workspace.id}/bash`, { command: 'true' });
+  const { exit_code: code } = (await answer.json()) as { exit_code: number };
+  if (code !== 0) throw new Error(`exit code ${String(code)}`);
 };
-const docker = (...args: string[]): Promise<unknown> => run('docker', args);
+/** What it prints is thrown away unread. */
+const run = async (program: string, args: readonly string[]): Promise<void> => {
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')}: exit code ${String(code)}`);
+};
+const docker = (...args: string[]): Promise<void> => run('docker', args);
 const dockerExec = (): Promise<unknown> => docker('exec', workspace.container, 'true');
 const tenTimes = (one: () => Promise<unknown>) => (): Promise<unknown> =>
   Promise.all(Array.from({ length: 10 }, one));
@@ -49,14 +50,16 @@ report(
   'docker exec ≥ 4.0x',
 );
 
-const content = randomBytes(fileBytes);
 const local = join(scratch, 'file');
-await writeFile(local, content);
-const filesPath = `/${workspace.id}/files?path=${encodeURIComponent('/workspace/api-file')}`;
+await writeFile(local, randomBytes(fileBytes));
+const filesUrl = `${workspace.url}/files?path=/workspace/api-file`;
+// One command-line client against the other: both start a process, and neither writes to the local disk.
+const curl = (...args: string[]): Promise<unknown> =>
+  run('curl', ['-sSf', '-H', `authorization: Bearer ${workspace.token}`, ...args, filesUrl]);
 report(
   'a 10 MB file in',
   await sideBySide(rounds, [
-    ['API PUT', () => workspace.request('PUT', filesPath, content, 'application/octet-stream')],
+    ['API PUT, by curl', () => curl('-H', 'expect:', '-T', local)],
     ['docker cp', () => docker('cp', local, `${workspace.container}:/workspace/docker-file`)],
   ]),
   'docker cp ≥ 1.0x',
@@ -64,11 +67,8 @@ report(
 report(
   'a 10 MB file out',
   await sideBySide(rounds, [
-    ['API GET', async () => (await workspace.request('GET', filesPath)).arrayBuffer()],
-    [
-      'docker cp',
-      () => docker('cp', `${workspace.container}:/workspace/docker-file`, `${scratch}/out`),
-    ],
+    ['API GET, by curl', () => curl('-o', '/dev/null')],
+    ['docker cp', () => docker('cp', `${workspace.container}:/workspace/docker-file`, '-')],
   ]),
   'docker cp ≥ 1.0x',
 );

@@ -1,53 +1,47 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { prepareHost } from '../../src/host/setup/prepare.ts';
-import { serve } from '../../src/main.ts';
 
-/** A server of its own on a free port, with one workspace in it; all gone when disposed of. */
+/** A server of its own, as a process of its own, with one workspace in it; all gone when disposed of. */
 export interface BenchWorkspace extends AsyncDisposable {
   readonly id: string;
   /** The container's name on the engine. */
   readonly container: string;
   readonly url: string;
   readonly token: string;
-  request(
-    method: string,
-    path: string,
-    body?: string | Uint8Array<ArrayBuffer>,
-    type?: string,
-  ): Promise<Response>;
+  request(method: string, path: string, body?: unknown): Promise<Response>;
 }
+
+const command = fileURLToPath(new URL('../../emergent', import.meta.url));
 
 export async function benchWorkspace(): Promise<BenchWorkspace> {
   await using starting = new AsyncDisposableStack();
+  await prepareHost({ forTests: false });
   const dataDir = await mkdtemp(join(tmpdir(), 'emergent-bench-'));
   starting.defer(() => rm(dataDir, { recursive: true, force: true }));
-  const env = {
-    ...process.env,
-    EMERGENT_DATA_DIR: dataDir,
-    EMERGENT_PORT: '0',
-    EMERGENT_LOG_LEVEL: 'warn',
-  };
-  const host = await prepareHost({ forTests: false });
-  const server = starting.use(await serve(loadConfig(env), host));
+  const server = startServer(dataDir);
+  starting.defer(() => stop(server));
+  const { url, admin_token: token } = await announced(server);
 
-  const request: BenchWorkspace['request'] = async (
-    method,
-    path,
-    body,
-    type = 'application/json',
-  ) => {
-    const response = await fetch(`${server.url}/api/v1/agent/workspaces${path}`, {
+  const request: BenchWorkspace['request'] = async (method, path, body) => {
+    const response = await fetch(`${url}/api/v1/agent/workspaces${path}`, {
       method,
-      headers: { authorization: `Bearer ${server.adminToken.value}`, 'content-type': type },
-      ...(body !== undefined && { body }),
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
     return response;
   };
-  const created = (await (await request('POST', '', '{}')).json()) as { id: string };
+  const created = (await (await request('POST', '')).json()) as { id: string };
   starting.defer(async () => {
     await request('DELETE', `/${created.id}`);
   });
@@ -55,9 +49,44 @@ export async function benchWorkspace(): Promise<BenchWorkspace> {
   return {
     id: created.id,
     container: `emergent-${created.id}`,
-    url: `${server.url}/api/v1/agent/workspaces/${created.id}`,
-    token: server.adminToken.value,
+    url: `${url}/api/v1/agent/workspaces/${created.id}`,
+    token,
     request,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+function startServer(dataDir: string): ChildProcess {
+  return spawn(command, ['serve', '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      EMERGENT_DATA_DIR: dataDir,
+      EMERGENT_PORT: '0',
+      EMERGENT_LOG_LEVEL: 'warn',
+      EMERGENT_SKIP_SETUP: '1',
+    },
+  });
+}
+
+interface Announcement {
+  readonly url: string;
+  readonly admin_token: string;
+}
+
+async function announced(server: ChildProcess): Promise<Announcement> {
+  if (!server.stdout) throw new Error('the server has no standard output');
+  let document = '';
+  for await (const line of createInterface(server.stdout)) {
+    document += line;
+    if (line === '}') return JSON.parse(document) as Announcement;
+  }
+  throw new Error('the server ended before it was ready');
+}
+
+async function stop(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null) return;
+  const ended = once(server, 'exit');
+  server.kill('SIGTERM');
+  await ended;
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import { sendContinue } from './expect-continue.ts';
+import { Patience } from './patience.ts';
 
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -24,37 +25,21 @@ export async function* readBody(
   if (Number(raw.headers['content-length'] ?? 0) > limits.maxBytes) throw tooLarge(limits.maxBytes);
   sendContinue(raw);
   const chunks = raw.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
-  const startedAt = clock.monotonic();
+  using patience = new Patience(limits, clock);
   let received = 0;
   try {
     for (;;) {
-      const left = (limits.totalMs ?? Infinity) - (clock.monotonic() - startedAt);
-      const next = await arrival(chunks.next(), Math.min(limits.stallMs, left), clock);
+      const next = await patience.until(chunks.next());
       if (next.done === true) return;
       received += next.value.length;
       if (received > limits.maxBytes) throw tooLarge(limits.maxBytes);
       yield next.value;
     }
-  } finally {
-    // Not awaited: it waits for a chunk that a stalled client never sends.
-    void chunks.return?.();
-  }
-}
-
-/** One for all: making an error for every chunk of a file would cost more than the chunk. */
-const inTime = new Error('the body arrived in time');
-
-async function arrival<T>(next: Promise<T>, ms: number, clock: Clock): Promise<T> {
-  const arrived = new AbortController();
-  const tooSlow = clock.sleep(Math.max(0, ms), arrived.signal).then(() => {
-    throw new EmergentError('malformed_request', 'the body did not arrive in time');
-  });
-  try {
-    return await Promise.race([next, tooSlow]);
   } catch (error) {
     throw isCutOff(error) ? cutOff(error) : error;
   } finally {
-    arrived.abort(inTime);
+    // Not awaited: it waits for a chunk that a stalled client never sends.
+    void chunks.return?.();
   }
 }
 

@@ -4,7 +4,7 @@ import { abortReason } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { toEmergentError } from './errors.ts';
 import { sendBody } from './http.ts';
-import type { GuestRequest, GuestResponse } from './http.ts';
+import type { GuestResponse, GuestSend } from './http.ts';
 import type { GuestLink, GuestLinkOptions } from './link.ts';
 
 const idleMs = 60_000;
@@ -33,9 +33,14 @@ export class BulkLink {
     return this.#transfers < maxTransfers;
   }
 
+  /** A stream is open and unused: a request on it costs no more than one on the session, whatever its size. */
+  get idle(): boolean {
+    return this.available && Object.values(this.#agent.freeSockets).some((free) => free?.length);
+  }
+
   /** As `GuestSend` says. */
-  async send({ method, path, headers, body, signal }: GuestRequest): Promise<GuestResponse> {
-    if (signal?.aborted) throw abortReason(signal);
+  readonly send: GuestSend = ({ method, path, headers, body, signal }) => {
+    if (signal?.aborted) return Promise.reject(abortReason(signal));
     const { promise, resolve, reject } = Promise.withResolvers<GuestResponse>();
     this.#transfers++;
     const request = http.request({
@@ -60,7 +65,7 @@ export class BulkLink {
     if (body) void sendBody(body, request);
     else request.end();
     return promise;
-  }
+  };
 
   close(): void {
     this.#agent.destroy();

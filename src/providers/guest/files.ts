@@ -40,16 +40,7 @@ export class GuestFiles {
 
   async read(relativePath: string, signal: AbortSignal): Promise<FileContent> {
     const path = absolute(relativePath);
-    const get = (send: GuestSend, headers = {}): Promise<GuestResponse> =>
-      fileRequest(send, path, { method: 'GET', headers, signal });
-    const { headers, body } = await (this.#bulk.available
-      ? get(this.#session, { 'x-emergent-inline-max': String(inlineBytes) }).catch(
-          (error: unknown) => {
-            if (!(error instanceof TooLargeInline)) throw error;
-            return get((request) => this.#bulk.send(request));
-          },
-        )
-      : get(this.#session));
+    const { headers, body } = await this.#get(path, signal);
     const length = headers['content-length'];
     const size = length === undefined ? null : Number(length);
     return { path, size, content: fileContent(body, size, path) };
@@ -62,13 +53,7 @@ export class GuestFiles {
   ): Promise<FileInfo> {
     const path = absolute(relativePath);
     const source = new CountedContent(content);
-    const isSmall = await untilAborted(source.fill(inlineBytes), signal).catch((error: unknown) => {
-      source.abandon();
-      throw toEmergentError(error, `writing ${path}`);
-    });
-    const send: GuestSend =
-      isSmall || !this.#bulk.available ? this.#session : (request) => this.#bulk.send(request);
-    const { body } = await fileRequest(send, path, {
+    const { body } = await fileRequest(await this.#wayFor(source, path, signal), path, {
       method: 'POST',
       headers: { 'content-type': 'application/octet-stream' },
       body: source.all(),
@@ -76,6 +61,33 @@ export class GuestFiles {
     });
     body.resume();
     return { path, size: source.bytes };
+  }
+
+  /** Only the agent knows the size, so the session is asked first, and answers only if the file is small. */
+  async #get(path: string, signal: AbortSignal): Promise<GuestResponse> {
+    const get = (send: GuestSend, headers = {}): Promise<GuestResponse> =>
+      fileRequest(send, path, { method: 'GET', headers, signal });
+    if (this.#bulk.idle) return get(this.#bulk.send);
+    if (!this.#bulk.available) return get(this.#session);
+    try {
+      return await get(this.#session, { 'x-emergent-inline-max': String(inlineBytes) });
+    } catch (error) {
+      if (!(error instanceof TooLargeInline)) throw error;
+      return get(this.#bulk.send);
+    }
+  }
+
+  /** Nobody knows the size before the end, so the beginning is held back until it is clear which way to go. */
+  async #wayFor(source: CountedContent, path: string, signal: AbortSignal): Promise<GuestSend> {
+    if (this.#bulk.idle) return this.#bulk.send;
+    if (!this.#bulk.available) return this.#session;
+    try {
+      const isSmall = await untilAborted(source.fill(inlineBytes), signal);
+      return isSmall ? this.#session : this.#bulk.send;
+    } catch (error) {
+      source.abandon();
+      throw toEmergentError(error, `writing ${path}`);
+    }
   }
 }
 
