@@ -100,7 +100,7 @@ function mergeConfig(text: string, changes: DaemonChanges, path: string): string
   }
 }
 
-async function pidsNamed(name: string): Promise<number[]> {
+export async function pidsNamed(name: string): Promise<number[]> {
   const entries = await readdir('/proc').catch(() => []);
   const pids = entries.map(Number).filter((pid) => Number.isInteger(pid));
   const found: number[] = [];

@@ -3,7 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { systemClock } from '../../../base/clock.ts';
 import { withDeadline } from '../../../base/deadline.ts';
 import { mergeDaemonJson } from '../../docker/daemon-json.ts';
-import { configFileOf, findDaemon, readConfig, reconfigure } from '../../docker/daemon.ts';
+import {
+  configFileOf,
+  findDaemon,
+  pidsNamed,
+  readConfig,
+  reconfigure,
+} from '../../docker/daemon.ts';
+import { enginePidFiles, stalePidFiles } from '../../docker/pid-files.ts';
 import { findProgram } from '../../programs.ts';
 import { lastLines, run } from '../../run.ts';
 import { aptInstall } from '../apt.ts';
@@ -13,6 +20,7 @@ import type { Note, SetupStep } from '../step.ts';
 
 export const dockerName = 'Docker engine';
 const startMs = 60_000;
+const maxWaitMs = 1_000;
 const logFile = '/var/log/emergent-dockerd.log';
 
 export function dockerEngine(context: SetupContext): SetupStep {
@@ -68,6 +76,10 @@ async function start(context: SetupContext, note: Note, signal: AbortSignal): Pr
 
 /** Without an init system: a session of its own, so that it outlives us and our terminal. */
 async function startDaemon(context: SetupContext, signal: AbortSignal): Promise<void> {
+  const stale = await stalePidFiles(enginePidFiles);
+  if (stale.length > 0) {
+    await context.root.run(['rm', '-f', ...stale], { timeoutMs: 5_000, signal });
+  }
   const dockerd = (await findProgram('dockerd')) ?? 'dockerd';
   const script = 'PATH="$PATH:/usr/sbin:/sbin" setsid -f "$1" >>"$2" 2>&1 </dev/null';
   await context.root.run(['sh', '-c', script, 'sh', dockerd, logFile], {
@@ -83,7 +95,10 @@ async function untilItAnswers(context: SetupContext, signal: AbortSignal): Promi
     if (look.engine) return;
     if (look.why === 'denied') throw new SetupError(look.reason, look.remedy);
     await systemClock.sleep(wait, signal);
-    wait = Math.min(wait * 2, 1_000);
+    if (wait === maxWaitMs && (await pidsNamed('dockerd')).length === 0) {
+      throw new Error('the engine ended by itself');
+    }
+    wait = Math.min(wait * 2, maxWaitMs);
   }
 }
 
