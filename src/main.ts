@@ -22,7 +22,7 @@ import { openStore } from './store/open.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 /** What the server needs to know of the host. */
-export type HostFacts = Pick<PreparedHost, 'image' | 'agentPaths' | 'runtime'>;
+export type HostFacts = Pick<PreparedHost, 'dockerSocket' | 'image' | 'agentPaths' | 'runtime'>;
 
 export interface AdminToken {
   readonly value: string;
@@ -91,7 +91,8 @@ function createProviders(
   if (config.demo) return [new MemoryProvider({ root: join(config.dataDir, 'demo') })];
   return [
     new GvisorProvider({
-      dockerHost: config.dockerHost,
+      dockerHost:
+        config.dockerHost ?? (host.dockerSocket ? `unix://${host.dockerSocket}` : undefined),
       installationId: installation.id,
       key: installation.key,
       runtime: host.runtime.state === 'present' ? host.runtime.name : 'runsc',

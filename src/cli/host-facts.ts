@@ -5,6 +5,7 @@ import { note } from './terminal/output.ts';
 /** Without isolation nothing of the host is used. */
 const demoHost: HostFacts = {
   image: 'demo',
+  dockerSocket: null,
   agentPaths: null,
   runtime: { state: 'absent', reason: 'the demo has no isolation', remedy: 'unset EMERGENT_DEMO' },
 };

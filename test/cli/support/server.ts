@@ -9,6 +9,7 @@ import type { CliOptions, CliResult } from './cli.ts';
 
 const noHost: HostFacts = {
   image: 'demo',
+  dockerSocket: null,
   agentPaths: null,
   runtime: { state: 'absent', reason: 'not needed', remedy: 'none' },
 };
