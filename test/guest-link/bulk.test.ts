@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { GuestSandbox } from '../../src/providers/guest/sandbox.ts';
+import { bytesOf, chunksOf, soon } from '../conformance/sandbox.ts';
+import { FakeClock } from '../support/clock.ts';
+import { TestAgent } from './support/agent.ts';
+
+const large = randomBytes(3_000_000);
+const small = randomBytes(1_000);
+
+let agent: TestAgent;
+let clock: FakeClock;
+let sandbox: GuestSandbox;
+beforeEach(async () => {
+  agent = await TestAgent.start();
+  clock = new FakeClock();
+  sandbox = new GuestSandbox({ dial: agent.dial, token: agent.token, clock });
+});
+afterEach(async () => {
+  sandbox.close();
+  await agent[Symbol.asyncDispose]();
+});
+
+const path = (name: string): string => join(agent.workdir, name);
+const write = (name: string, content: Buffer): Promise<unknown> =>
+  sandbox.writeFile(path(name), chunksOf(content), soon());
+const read = async (name: string): Promise<Buffer> =>
+  bytesOf((await sandbox.readFile(path(name), soon())).content);
+
+test('small files share the session; large ones share one more stream', async () => {
+  await write('small', small);
+  expect(await read('small')).toEqual(small);
+  expect(agent.bridges).toHaveLength(1);
+  for (let round = 0; round < 3; round++) {
+    await write('large', large);
+    expect(await read('large')).toEqual(large);
+  }
+  expect(agent.bridges).toHaveLength(2);
+});
+
+test('an unused stream is let go after a minute, and the next large file opens another', async () => {
+  await write('small', small);
+  await write('large', large);
+  const { bridge: bulk } = agent;
+  // The minute begins when the stream has been given back, which nothing announces.
+  await vi.waitFor(async () => {
+    await clock.advance(60_000);
+    expect(bulk.stream.destroyed).toBe(true);
+  });
+  expect(await read('large')).toEqual(large);
+  expect(agent.bridges).toHaveLength(3);
+});
+
+test('readers that do not read lock nobody out', async () => {
+  await writeFile(path('large'), randomBytes(30_000_000));
+  const stuck = await Promise.all(
+    Array.from({ length: 6 }, async () => sandbox.readFile(path('large'), soon())),
+  );
+  await write('other', large);
+  expect(await readFile(path('other'))).toEqual(large);
+  for (const { content } of stuck) await content[Symbol.asyncIterator]().return?.();
+});
+
+test('a refused upload says why and harms no later one', async () => {
+  await write('large', large);
+  await mkdir(path('directory'));
+  await expect(write('directory', large)).rejects.toMatchObject({ code: 'is_directory' });
+  await write('large', Buffer.concat([large, small]));
+  expect(await readFile(path('large'))).toEqual(Buffer.concat([large, small]));
+});
+
+test('an agent that hangs ends the transfers that it no longer answers for', async () => {
+  await writeFile(path('large'), randomBytes(30_000_000));
+  const file = await sandbox.readFile(path('large'), soon());
+  const failed = expect(bytesOf(file.content)).rejects.toMatchObject({
+    code: 'sandbox_unreachable',
+  });
+  for (const bridge of agent.bridges) bridge.hang();
+  // The session's heartbeat: a pause, then a ping that stays unanswered until its deadline.
+  await clock.whenSleeping();
+  await clock.advance(10_000);
+  await failed;
+});
