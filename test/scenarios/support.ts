@@ -71,6 +71,14 @@ export class ScenarioServer implements AsyncDisposable {
     return new ScenarioServer(await start(env), dataDir, env, docker);
   }
 
+  get url(): string {
+    return this.#running.url;
+  }
+
+  get token(): string {
+    return this.#running.adminToken.value;
+  }
+
   /** Stops the server and starts another one on the same data. */
   async restart(): Promise<void> {
     await this.#running[Symbol.asyncDispose]();
@@ -78,10 +86,10 @@ export class ScenarioServer implements AsyncDisposable {
   }
 
   async call(method: string, path: string, body?: unknown): Promise<Answer> {
-    const response = await fetch(`${this.#running.url}/api/v1/agent/workspaces${path}`, {
+    const response = await fetch(`${this.url}/api/v1/agent/workspaces${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${this.#running.adminToken.value}`,
+        authorization: `Bearer ${this.token}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
