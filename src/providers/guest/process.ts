@@ -200,7 +200,7 @@ class GuestProcess implements ExecProcess {
     const event = message?.event;
     if (event?.case === 'end') {
       const { exitCode, exited, status } = event.value;
-      return { type: 'exit', exitCode, signal: exited ? null : status.replace(/^signal: /, '') };
+      return { type: 'exit', exitCode, signal: exited ? null : signalName(status) };
     }
     if (event?.case === 'skipped' && event.value.bytes > 0n) {
       throw new EmergentError(
@@ -213,4 +213,9 @@ class GuestProcess implements ExecProcess {
     this.#offset += data.length;
     return { type, data };
   }
+}
+
+/** What a sandbox says is untrusted: a name of the known form, or none. */
+function signalName(status: string): string {
+  return /^signal: (SIG[A-Z0-9+-]{1,12})$/.exec(status)?.[1] ?? 'unknown';
 }
