@@ -1,5 +1,3 @@
-import { abortReason } from '../../base/clock.ts';
-
 /** Content whose beginning can be looked at before it is sent, and whose bytes are counted. */
 export class CountedContent {
   readonly #source: AsyncIterator<Uint8Array>;
@@ -43,20 +41,5 @@ export class CountedContent {
   #hold(chunk: Uint8Array): void {
     this.#held.push(chunk);
     this.bytes += chunk.length;
-  }
-}
-
-/** Stops waiting when the signal aborts, though the work itself may not listen to it. */
-export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => {
-    aborted.reject(abortReason(signal));
-  };
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }

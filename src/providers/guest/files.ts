@@ -1,11 +1,13 @@
 import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
-import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { EmergentError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { FileContent, FileInfo } from '../../domain/provider.ts';
 import { toEmergentError } from './errors.ts';
 import type { BulkLink } from './bulk.ts';
-import { CountedContent, untilAborted } from './counted-content.ts';
+import { CountedContent } from './counted-content.ts';
 import { fileContent } from './file-content.ts';
 import type { GuestRequest, GuestResponse, GuestSend } from './http.ts';
 

@@ -1,4 +1,6 @@
 import type Docker from 'dockerode';
+import { withDeadline } from '../../base/deadline.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import { ensureAgentVolume } from './agent-volume.ts';
 import type { AgentPaths } from './agent-volume.ts';
@@ -6,6 +8,8 @@ import { engineRemedy } from './docker.ts';
 import { engineState } from './engine-info.ts';
 import type { EngineInfo } from './engine-info.ts';
 import { ensureNatNetwork } from './networks.ts';
+
+const prepareMs = 30_000;
 
 /** What every container needs on the engine. */
 export interface Preparation {
@@ -38,10 +42,16 @@ export class Prepared {
     return this.#engine;
   }
 
+  /** `signal` ends the caller's waiting only: others may wait for the same preparation. */
   get(signal: AbortSignal): Promise<Preparation> {
-    if (this.#preparation) return this.#preparation;
-    const preparing = this.#prepare(signal);
-    this.#preparation = preparing;
+    this.#preparation ??= this.#start();
+    return untilAborted(this.#preparation, signal);
+  }
+
+  #start(): Promise<Preparation> {
+    const preparing = withDeadline('preparing the Docker engine', prepareMs, (signal) =>
+      this.#prepare(signal),
+    );
     preparing.catch(() => {
       if (this.#preparation === preparing) this.#preparation = undefined;
     });

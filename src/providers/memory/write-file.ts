@@ -3,6 +3,7 @@ import { lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, posix } from 'node:path';
 import { abortReason } from '../../base/clock.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { FileInfo } from '../../domain/provider.ts';
 import { systemCode, toFileError } from './file-errors.ts';
@@ -97,18 +98,11 @@ async function copy(
   content: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<number> {
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => undefined);
-  const onAbort = (): void => {
-    aborted.reject(abortReason(signal));
-  };
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
   const chunks = content[Symbol.asyncIterator]();
   let size = 0;
   try {
     for (;;) {
-      const chunk = await Promise.race([aborted.promise, chunks.next()]);
+      const chunk = await untilAborted(chunks.next(), signal);
       if (chunk.done === true) return size;
       await handle.writeFile(chunk.value);
       size += chunk.value.length;
@@ -116,7 +110,5 @@ async function copy(
   } catch (error) {
     chunks.return?.().catch(() => undefined);
     throw error;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
