@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { logLevels } from './base/log.ts';
 import type { LogLevel } from './base/log.ts';
-import { reasonOf } from './domain/errors.ts';
+import { reasonOf } from './base/reason.ts';
 import { parseCpu, parseSize } from './domain/limits.ts';
 import type { ResourceLimits } from './domain/limits.ts';
 import { deploymentModes } from './domain/workspace.ts';

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { withDeadline } from '../base/deadline.ts';
-import { EmergentError, reasonOf } from '../domain/errors.ts';
+import { reasonOf } from '../base/reason.ts';
+import { EmergentError } from '../domain/errors.ts';
 
 const deadlineMs = 2_000;
 const freshMs = 1_000;

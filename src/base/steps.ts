@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { reasonOf } from './reason.ts';
 
 /** One part of a long sequence. `run` may return its undo. */
 export interface Step {
@@ -40,10 +41,6 @@ async function unwind(undos: readonly Undo[], error: unknown): Promise<unknown> 
     }
   }
   if (failures.length === 0) return error;
-  const undone = failures.map(messageOf).join('; ');
-  return new AggregateError([error, ...failures], `${messageOf(error)}; undoing failed: ${undone}`);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const undone = failures.map(reasonOf).join('; ');
+  return new AggregateError([error, ...failures], `${reasonOf(error)}; undoing failed: ${undone}`);
 }

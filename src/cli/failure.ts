@@ -56,10 +56,6 @@ export class BrokenPipe extends Error {
   override readonly name = 'BrokenPipe';
 }
 
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** The `code` of a system error, such as "ENOENT". */
 export function systemCode(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

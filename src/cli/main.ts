@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { exitCodeOfSignal, exitCodes } from './exit-codes.ts';
-import { BrokenPipe, Failure, UsageFailure, reasonOf } from './failure.ts';
+import { reasonOf } from '../base/reason.ts';
+import { BrokenPipe, Failure, UsageFailure } from './failure.ts';
 import { createProgram } from './program.ts';
 import { reportFailure } from './terminal/report.ts';
 import { version } from './version.ts';

@@ -59,8 +59,3 @@ export class EmergentError extends Error {
 }
 
 export const errorCodes = Object.keys(hints) as readonly ErrorCode[];
-
-/** What went wrong, in one line, for logs and collected reasons. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

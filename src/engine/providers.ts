@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { withDeadline } from '../base/deadline.ts';
-import { EmergentError, reasonOf } from '../domain/errors.ts';
+import { reasonOf } from '../base/reason.ts';
+import { EmergentError } from '../domain/errors.ts';
 import type { ProviderHealth, WorkspaceProvider } from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/provider-status.ts';
 import { selectProviders } from '../domain/selection.ts';

@@ -1,4 +1,5 @@
-import { EmergentError, reasonOf } from '../domain/errors.ts';
+import { reasonOf } from '../base/reason.ts';
+import { EmergentError } from '../domain/errors.ts';
 
 /**
  * Gives a driver's error its meaning for callers. A database that cannot serve is `store_unavailable`, a value

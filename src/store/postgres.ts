@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { DeadlineError, withDeadline } from '../base/deadline.ts';
 import type { Log } from '../base/log.ts';
-import { reasonOf } from '../domain/errors.ts';
+import { reasonOf } from '../base/reason.ts';
 import {
   defaultDeadlines,
   type Database,

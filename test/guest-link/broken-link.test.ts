@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type { ExecProcess } from '../../src/domain/exec.ts';
-import type { Dial } from '../../src/providers/guest/link.ts';
+import type { Dial } from '../../src/providers/guest/dial.ts';
 import { GuestSandbox } from '../../src/providers/guest/sandbox.ts';
 import { collect, Conversation, soon } from '../conformance/sandbox.ts';
 import { FakeClock } from '../support/clock.ts';

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { EmergentError } from '../../domain/errors.ts';
 import type { ApiContext } from '../context.ts';
 import { readBody } from './body-reader.ts';
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { abortReason } from '../../base/clock.ts';
 import { DeadlineError } from '../../base/deadline.ts';
-import { Failure, reasonOf, systemCode } from '../failure.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { Failure, systemCode } from '../failure.ts';
 
 const startHint = 'Is the server running? Start it with: npm start';
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
-import { Failure, reasonOf } from '../failure.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { Failure } from '../failure.ts';
 import { exitCodeOfSignal } from '../exit-codes.ts';
 import type { PassedOnSignal } from '../terminal/signals.ts';
 import { note } from '../terminal/output.ts';

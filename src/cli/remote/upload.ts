@@ -1,7 +1,8 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { Failure, reasonOf, systemCode } from '../failure.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { Failure, systemCode } from '../failure.ts';
 import { remoteTarget } from '../input/cp-sides.ts';
 import type { LocalSide, RemoteSide } from '../input/cp-sides.ts';
 import type { FileInfo } from '../http/api-types.ts';

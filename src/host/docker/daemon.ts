@@ -1,7 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 
 import { systemClock } from '../../base/clock.ts';
 import { withDeadline } from '../../base/deadline.ts';
+import { commandLine, pidsNamed } from '../processes.ts';
 import type { RootAccess } from '../root.ts';
 import { mergeDaemonJson } from './daemon-json.ts';
 import type { DaemonChanges } from './daemon-json.ts';
@@ -9,6 +10,7 @@ import { systemSocket } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { askEngine } from './engine.ts';
 import type { Engine, EngineInfo } from './engine.ts';
+import { enginePidFile } from './pid-files.ts';
 
 /** The process behind a local engine. */
 export interface Daemon {
@@ -18,7 +20,6 @@ export interface Daemon {
 }
 
 const defaultConfigFile = '/etc/docker/daemon.json';
-const defaultPidFile = '/var/run/docker.pid';
 
 /** The file a dockerd reads; the usual one before there is any. */
 export function configFileOf(argv: readonly string[] | undefined): string {
@@ -28,7 +29,7 @@ export function configFileOf(argv: readonly string[] | undefined): string {
 /** The dockerd that serves this endpoint; undefined when it runs where we cannot see it. */
 export async function findDaemon(endpoint: Endpoint): Promise<Daemon | undefined> {
   if (endpoint.kind !== 'unix') return undefined;
-  const written = Number(await readFile(defaultPidFile, 'utf8').catch(() => ''));
+  const written = Number(await readFile(enginePidFile.path, 'utf8').catch(() => ''));
   for (const pid of await pidsNamed('dockerd')) {
     const argv = await commandLine(pid);
     if (serves(argv, endpoint.socketPath, pid === written)) {
@@ -98,22 +99,6 @@ function mergeConfig(text: string, changes: DaemonChanges, path: string): string
   } catch (error) {
     throw new Error(`${path} cannot be changed: ${(error as Error).message}`, { cause: error });
   }
-}
-
-export async function pidsNamed(name: string): Promise<number[]> {
-  const entries = await readdir('/proc').catch(() => []);
-  const pids = entries.map(Number).filter((pid) => Number.isInteger(pid));
-  const found: number[] = [];
-  for (const pid of pids) {
-    const comm = await readFile(`/proc/${String(pid)}/comm`, 'utf8').catch(() => '');
-    if (comm.trim() === name) found.push(pid);
-  }
-  return found;
-}
-
-export async function commandLine(pid: number): Promise<string[]> {
-  const text = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8').catch(() => '');
-  return text.split('\0').filter((part) => part !== '');
 }
 
 /** The value of `--name value` or `--name=value`. */

@@ -3,7 +3,7 @@ import type Docker from 'dockerode';
 import { z } from 'zod';
 
 import { withDeadline } from '../../base/deadline.ts';
-import { reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
 import { findProgram } from '../programs.ts';
 import { connect, describeEndpoint, endpoints } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';

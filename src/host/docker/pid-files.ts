@@ -1,14 +1,19 @@
 import { readFile } from 'node:fs/promises';
 
+import { programOf } from '../processes.ts';
+
 /** A pid file and the name of the program whose pid it holds. */
 export interface PidFile {
   readonly path: string;
   readonly program: string;
 }
 
+/** Of the system's own engine. */
+export const enginePidFile: PidFile = { path: '/var/run/docker.pid', program: 'dockerd' };
+
 /** What a dockerd that starts without an init system looks at. */
 export const enginePidFiles: readonly PidFile[] = [
-  { path: '/var/run/docker.pid', program: 'dockerd' },
+  enginePidFile,
   { path: '/var/run/docker/containerd/containerd.pid', program: 'containerd' },
 ];
 
@@ -21,8 +26,7 @@ export async function stalePidFiles(files: readonly PidFile[]): Promise<readonly
   for (const { path, program } of files) {
     const pid = (await readFile(path, 'utf8').catch(() => '')).trim();
     if (!/^\d+$/.test(pid)) continue;
-    const running = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
-    if (running.trim() !== program) stale.push(path);
+    if ((await programOf(Number(pid))) !== program) stale.push(path);
   }
   return stale;
 }

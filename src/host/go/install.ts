@@ -3,7 +3,7 @@ import { arch } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-import { reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
 import { cacheDir } from '../paths.ts';
 import { findProgram } from '../programs.ts';
 import type { RootAccess } from '../root.ts';

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { withDeadline } from '../../base/deadline.ts';
 import type { Engine } from '../docker/engine.ts';
 import { followProgress } from '../docker/progress.ts';
-import { tarOf } from '../docker/tar.ts';
+import { tarOf } from '../../base/tar.ts';
 import { childExit, endGroup, lastLines, run } from '../run.ts';
 import { aptSources, aptTransportOptions, sourcesList } from './apt-sources.ts';
 import { dockerfile, imageChanges, imageRepository } from './recipe.ts';
@@ -74,7 +74,7 @@ export async function buildFromParent(
     })),
   );
   const content = Buffer.from(dockerfile(recipe));
-  const context = tarOf([{ name: 'Dockerfile', mode: 0o644, content }, ...files]);
+  const context = await tarOf([{ name: 'Dockerfile', mode: 0o644, content }, ...files]);
   return withDeadline(
     'building the workspace image',
     buildMs,

@@ -1,5 +1,5 @@
 import { withDeadline } from '../../base/deadline.ts';
-import { reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
 
 /**
  * `ok`: works as it should. `reduced`: works, with less. `missing`: not here, which may be fine. `broken`: is

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { z } from 'zod';
 
-import { reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
 import { dataDir } from '../paths.ts';
 import type { Finding } from './check.ts';
 

@@ -1,6 +1,6 @@
 import { release } from 'node:os';
 
-import { reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
 import type { Engine } from '../docker/engine.ts';
 import { registeredRuntimes, runscVersion } from '../runsc/installed.ts';
 import type { RegisteredRuntime } from '../runsc/installed.ts';

@@ -5,11 +5,12 @@ import type { Container } from 'dockerode';
 
 import { systemClock } from '../../base/clock.ts';
 import { withDeadline } from '../../base/deadline.ts';
-import { reasonOf } from '../../domain/errors.ts';
-import { commandLine, option } from '../docker/daemon.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { option } from '../docker/daemon.ts';
+import { commandLine } from '../processes.ts';
 import type { Engine } from '../docker/engine.ts';
 import { followProgress } from '../docker/progress.ts';
-import { tarOf } from '../docker/tar.ts';
+import { tarOf } from '../../base/tar.ts';
 import { probeProgram } from './probe-program.ts';
 
 const probeLabel = 'dev.emergent.probe';
@@ -150,7 +151,7 @@ async function importProbeImage(engine: Engine, signal?: AbortSignal): Promise<s
     'importing the probe image',
     startMs,
     async (abortSignal) => {
-      const archive = Readable.from([tarOf([{ name: 'probe', mode: 0o755, content }])]);
+      const archive = Readable.from([await tarOf([{ name: 'probe', mode: 0o755, content }])]);
       const stream = await engine.docker.importImage(archive, { abortSignal });
       return (await followProgress(stream)).lastStatus;
     },

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
 import { NeedsRootError } from '../root.ts';
 import { ProgressLine } from './progress.ts';
 import type { SetupOutput } from './progress.ts';

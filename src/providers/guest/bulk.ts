@@ -2,13 +2,14 @@ import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import { abortReason } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { EmergentError } from '../../domain/errors.ts';
+import { dialled } from './dial.ts';
 import { toEmergentError } from './errors.ts';
 import { sendBody } from './http.ts';
 import type { GuestResponse, GuestSend } from './http.ts';
 import type { GuestLink, GuestLinkOptions } from './link.ts';
 
 const idleMs = 60_000;
-const dialMs = 15_000;
 /** Beyond this many at a time, transfers share the session instead: slow readers must not lock others out. */
 const maxTransfers = 4;
 
@@ -88,12 +89,12 @@ class BulkAgent extends http.Agent {
     _options: http.ClientRequestArgs,
     callback?: (error: Error | null, stream: Duplex) => void,
   ): undefined {
-    this.#dial(AbortSignal.timeout(dialMs)).then(
+    dialled(this.#dial, (stream) => stream).then(
       (stream) => {
         stream.once('close', () => this.#idle.get(stream)?.abort());
         callback?.(null, asSocket(stream));
       },
-      (error: unknown) => callback?.(toEmergentError(error, 'moving a file'), undefined as never),
+      (error: unknown) => callback?.(error as EmergentError, undefined as never),
     );
   }
 

@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { DeadlineError } from '../../base/deadline.ts';
-import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { EmergentError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 
 /** What the agent's refusals mean to our callers; everything else is a sandbox that cannot be reached. */

@@ -1,13 +1,11 @@
 import http2 from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { abortReason } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { withDeadline } from '../../base/deadline.ts';
 import { startLoop } from '../../base/loop.ts';
-import { EmergentError, reasonOf } from '../../domain/errors.ts';
-
-/** Opens a byte stream to the agent inside one sandbox. */
-export type Dial = (signal: AbortSignal) => Promise<Duplex>;
+import { EmergentError } from '../../domain/errors.ts';
+import { dialled } from './dial.ts';
+import type { Dial } from './dial.ts';
 
 export interface GuestLinkOptions {
   readonly dial: Dial;
@@ -16,7 +14,6 @@ export interface GuestLinkOptions {
   readonly clock: Clock;
 }
 
-const dialDeadlineMs = 15_000;
 const heartbeatEveryMs = 10_000;
 const pingDeadlineMs = 10_000;
 const MiB = 2 ** 20;
@@ -131,25 +128,19 @@ export class GuestLink {
     const forget = (): void => {
       if (this.#connection === dialling) this.#connection = undefined;
     };
-    const dialling = withDeadline('connecting to the sandbox agent', dialDeadlineMs, (signal) =>
-      connect(this.#options.dial, signal, forget),
-    ).catch((error: unknown) => {
-      forget();
-      throw error instanceof EmergentError
-        ? error
-        : new EmergentError('sandbox_unreachable', reasonOf(error), { cause: error });
-    });
+    const dialling = dialled(this.#options.dial, (stream, signal) =>
+      connect(stream, signal, forget),
+    );
+    dialling.catch(forget);
     return dialling;
   }
 }
 
-async function connect(dial: Dial, signal: AbortSignal, onClose: () => void): Promise<Connection> {
-  const stream = await dial(signal);
-  if (signal.aborted) {
-    // Nobody waits any more: a stream that came too late would stay open for ever.
-    stream.destroy();
-    throw abortReason(signal);
-  }
+async function connect(
+  stream: Duplex,
+  signal: AbortSignal,
+  onClose: () => void,
+): Promise<Connection> {
   // The default windows of 64 KB allow one window per round trip, some 11 MB/s over an exec'd stream.
   const session = http2.connect('http://agent', {
     createConnection: () => stream,

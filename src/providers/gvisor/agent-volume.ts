@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import type Docker from 'dockerode';
-import { pack } from 'tar-stream';
-import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import { tarOf } from '../../base/tar.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { EmergentError } from '../../domain/errors.ts';
 import { agentMount, labels } from './container-spec.ts';
 import { engineCall, engineStatus } from './docker.ts';
 
@@ -57,13 +57,12 @@ export async function ensureAgentVolume(
   );
   try {
     if (await hasFile(holder, `${agentMount}/${marker}`, signal)) return volume;
-    const archive = pack();
-    archive.entry({ name: 'agent', mode: 0o755 }, binary);
-    archive.entry({ name: marker, mode: 0o444 }, '');
-    archive.finalize();
-    const bytes = await buffer(archive);
+    const archive = await tarOf([
+      { name: 'agent', mode: 0o755, content: binary },
+      { name: marker, mode: 0o444, content: Buffer.alloc(0) },
+    ]);
     await call('filling the agent volume', (abortSignal) =>
-      holder.putArchive(bytes, { path: agentMount, abortSignal }),
+      holder.putArchive(archive, { path: agentMount, abortSignal }),
     );
     return volume;
   } finally {

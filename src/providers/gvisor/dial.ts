@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import { EmergentError } from '../../domain/errors.ts';
-import type { Dial } from '../guest/link.ts';
+import type { Dial } from '../guest/dial.ts';
 import { agentPath } from './container-spec.ts';
 import { engineCall, engineStatus } from './docker.ts';
 import { ExecStream } from './exec-stream.ts';

@@ -1,6 +1,7 @@
 import Docker from 'dockerode';
 import { DeadlineError, withDeadline } from '../../base/deadline.ts';
-import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { EmergentError } from '../../domain/errors.ts';
 
 export const defaultSocket = '/var/run/docker.sock';
 

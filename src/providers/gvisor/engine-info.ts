@@ -1,5 +1,5 @@
 import type Docker from 'dockerode';
-import { reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
 import { engineCall } from './docker.ts';
 
 const infoMs = 4_000;

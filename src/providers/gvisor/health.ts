@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type Docker from 'dockerode';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
 import type { ProviderHealth } from '../../domain/provider.ts';
 import { agentMount, agentPath, labels } from './container-spec.ts';
 import { engineCall, engineRemedy, engineStatus } from './docker.ts';

@@ -1,4 +1,5 @@
-import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { EmergentError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 
 const meanings: Readonly<Record<string, readonly [ErrorCode, string]>> = {

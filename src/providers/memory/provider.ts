@@ -4,7 +4,8 @@ import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
-import { EmergentError, reasonOf } from '../../domain/errors.ts';
+import { reasonOf } from '../../base/reason.ts';
+import { EmergentError } from '../../domain/errors.ts';
 import type { ExecProcess, ExecRequest } from '../../domain/exec.ts';
 import type {
   CreatedSandbox,

@@ -9,7 +9,7 @@ import type { Readable, Writable } from 'node:stream';
 import { vi } from 'vitest';
 import { EmergentError } from '../../../src/domain/errors.ts';
 import { hashSecret } from '../../../src/domain/token.ts';
-import type { Dial } from '../../../src/providers/guest/link.ts';
+import type { Dial } from '../../../src/providers/guest/dial.ts';
 import { testHost } from '../../support/host.ts';
 
 /** One way to the agent, which the test can break. */

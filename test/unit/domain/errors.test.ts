@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { EmergentError, errorCodes, reasonOf } from '../../../src/domain/errors.ts';
+import { reasonOf } from '../../../src/base/reason.ts';
+import { EmergentError, errorCodes } from '../../../src/domain/errors.ts';
 
 describe('EmergentError', () => {
   test.each(errorCodes)('%s has a hint that is a sentence', (code) => {

@@ -3,14 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { systemClock } from '../../../base/clock.ts';
 import { withDeadline } from '../../../base/deadline.ts';
 import { mergeDaemonJson } from '../../docker/daemon-json.ts';
-import {
-  configFileOf,
-  findDaemon,
-  pidsNamed,
-  readConfig,
-  reconfigure,
-} from '../../docker/daemon.ts';
+import { configFileOf, findDaemon, readConfig, reconfigure } from '../../docker/daemon.ts';
 import { enginePidFiles, stalePidFiles } from '../../docker/pid-files.ts';
+import { pidsNamed } from '../../processes.ts';
 import { findProgram } from '../../programs.ts';
 import { lastLines, run } from '../../run.ts';
 import { aptInstall } from '../apt.ts';

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../../domain/errors.ts';
+import { reasonOf } from '../../../base/reason.ts';
 import { reconfigure } from '../../docker/daemon.ts';
 import type { EngineInfo } from '../../docker/engine.ts';
 import { registeredRuntimes } from '../../runsc/installed.ts';

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../../domain/errors.ts';
+import { reasonOf } from '../../../base/reason.ts';
 import {
   buildFromPackages,
   buildFromParent,
