@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { logLevels } from './base/log.ts';
 import type { LogLevel } from './base/log.ts';
 import { reasonOf } from './base/reason.ts';
-import { parseCpu, parseSize } from './domain/limits.ts';
+import { parseCpu, parseDisk, parseMemory } from './domain/limits.ts';
 import type { ResourceLimits } from './domain/limits.ts';
 import { deploymentModes } from './domain/workspace.ts';
 import type { DeploymentMode } from './domain/workspace.ts';
@@ -20,11 +20,16 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   readonly dockerHost: string | undefined;
   readonly deploymentMode: DeploymentMode;
+  /** Agent workspaces that may run at once, on all servers of the database together. */
+  readonly maxConcurrent: number;
   readonly defaultTtlSeconds: number;
   readonly defaultLimits: ResourceLimits;
   /** Unset: the base image that set-up builds. */
   readonly defaultImage: string | undefined;
   readonly allowUnsandboxed: boolean;
+  /** Seals what is secret in the database; unset: the key is in the database too. */
+  readonly secretKey: string | undefined;
+  readonly eventRetentionSeconds: number;
   /** Name servers for workspaces; empty: the host's own, as far as a sandbox can reach them. */
   readonly nameservers: readonly string[];
 }
@@ -49,8 +54,15 @@ export const settings: readonly Setting[] = [
   },
   { name: 'EMERGENT_LOG_LEVEL', default: 'info', what: logLevels.join(', ') },
   { name: 'DATABASE_URL', default: 'PGlite in the data dir', what: 'a PostgreSQL server instead' },
+  {
+    name: 'EMERGENT_SECRET_KEY',
+    default: 'kept in the database',
+    what: 'seals stored environments; the same on every server, and not to be lost',
+  },
+  { name: 'EMERGENT_EVENT_RETENTION', default: '90d', what: 'how long events are kept' },
   { name: 'DOCKER_HOST', default: 'unix:///var/run/docker.sock', what: 'the Docker engine' },
   { name: 'WORKSPACE_DEPLOYMENT_MODE', default: 'self-hosted', what: deploymentModes.join(', ') },
+  { name: 'WORKSPACE_MAX_CONCURRENT', default: '10', what: 'workspaces that may run at once' },
   {
     name: 'WORKSPACE_DEFAULT_TTL',
     default: '30d',
@@ -97,18 +109,21 @@ export function loadConfig(env: Environment): Config {
     host: env['EMERGENT_HOST'] || '127.0.0.1',
     port: read('EMERGENT_PORT', '7700', parsePort),
     dataDir: resolve(env['EMERGENT_DATA_DIR'] || join(homedir(), '.emergent')),
-    adminToken: read('EMERGENT_ADMIN_TOKEN', '', parseAdminToken),
+    adminToken: read('EMERGENT_ADMIN_TOKEN', '', parseSecret),
+    secretKey: read('EMERGENT_SECRET_KEY', '', parseSecret),
+    eventRetentionSeconds: read('EMERGENT_EVENT_RETENTION', '90d', parseDuration),
     skipSetup: read('EMERGENT_SKIP_SETUP', 'false', parseBoolean),
     demo: read('EMERGENT_DEMO', 'false', parseBoolean),
     logLevel: read('EMERGENT_LOG_LEVEL', 'info', oneOf(logLevels)),
     databaseUrl: read('DATABASE_URL', '', parseDatabaseUrl),
     dockerHost: read('DOCKER_HOST', '', parseDockerHost),
     deploymentMode: read('WORKSPACE_DEPLOYMENT_MODE', 'self-hosted', oneOf(deploymentModes)),
-    defaultTtlSeconds: read('WORKSPACE_DEFAULT_TTL', '30d', parseDuration),
+    maxConcurrent: read('WORKSPACE_MAX_CONCURRENT', '10', parseCount),
+    defaultTtlSeconds: read('WORKSPACE_DEFAULT_TTL', '30d', parseTtl),
     defaultLimits: {
       cpu: read('WORKSPACE_DEFAULT_CPU', '2', (value) => parseCpu(value, 'CPU')),
-      memoryBytes: read('WORKSPACE_DEFAULT_MEMORY', '4G', (value) => parseSize(value, 'memory')),
-      diskBytes: read('WORKSPACE_DEFAULT_DISK', '10G', (value) => parseSize(value, 'disk')),
+      memoryBytes: read('WORKSPACE_DEFAULT_MEMORY', '4G', (value) => parseMemory(value, 'memory')),
+      diskBytes: read('WORKSPACE_DEFAULT_DISK', '10G', (value) => parseDisk(value, 'disk')),
     },
     defaultImage: text('WORKSPACE_DEFAULT_IMAGE'),
     allowUnsandboxed: read('WORKSPACE_ALLOW_UNSANDBOXED', 'false', parseBoolean),
@@ -128,13 +143,21 @@ function parsePort(text: string): number {
   return port;
 }
 
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1 || count > 100_000) {
+    throw new Error(`"${text}" is not a number from 1 to 100000`);
+  }
+  return count;
+}
+
 function parseBoolean(text: string): boolean {
   if (['true', '1', 'yes'].includes(text.toLowerCase())) return true;
   if (['false', '0', 'no'].includes(text.toLowerCase())) return false;
   throw new Error(`"${text}" is not true or false`);
 }
 
-function parseAdminToken(text: string): string | undefined {
+function parseSecret(text: string): string | undefined {
   if (text === '') return undefined;
   if (text.length < 16 || !/^[\x21-\x7e]+$/.test(text)) {
     throw new Error('needs at least 16 printable characters without spaces');
@@ -175,6 +198,13 @@ function oneOf<const T extends string>(allowed: readonly T[]): (text: string) =>
     if (found === undefined) throw new Error(`"${text}" is not one of ${allowed.join(', ')}`);
     return found;
   };
+}
+
+/** The use of a busy workspace is noted several times within the shortest. */
+function parseTtl(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds < 60) throw new Error(`"${text}" is less than a minute`);
+  return seconds;
 }
 
 const durationUnits: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };

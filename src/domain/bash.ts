@@ -14,6 +14,8 @@ export interface BashResult {
   readonly exitCode: number;
   readonly signal: string | null;
   readonly timedOut: boolean;
+  /** The workspace was stopped or destroyed while the command ran, and that ended it. */
+  readonly interrupted: boolean;
   readonly truncated: boolean;
   /** What the command really wrote. */
   readonly stdoutBytes: number;
@@ -22,7 +24,7 @@ export interface BashResult {
 }
 
 export type BashEvent =
-  | { readonly type: 'start'; readonly pid: number }
+  | { readonly type: 'start'; readonly pid: number; readonly processId: string }
   | { readonly type: 'stdout' | 'stderr'; readonly data: Uint8Array }
   | { readonly type: 'result'; readonly result: BashResult };
 

@@ -16,4 +16,6 @@ export interface CreateWorkspaceRequest {
   readonly env: Readonly<Record<string, string>>;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly agentSessionId?: string;
+  /** False: answer at once with status `creating`; how it ended is in the row. */
+  readonly wait: boolean;
 }

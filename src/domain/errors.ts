@@ -22,6 +22,11 @@ const hints = {
   permission_denied: 'The path is not accessible inside the workspace.',
   disk_full: 'Remove files in the workspace, or create one with a larger disk limit.',
   wrong_state: 'Wait for the running change to end, or destroy the workspace.',
+  limit_reached:
+    'Wait until one is stopped or destroyed, or destroy what is no longer used: `emergent list`.',
+  interrupted: 'The workspace was stopped or destroyed, by somebody or by its TTL; see its events.',
+  files_lost: 'What it held cannot be brought back; destroy it and create another.',
+  unsupported: 'See `emergent providers` for what each provider can do.',
   client_closed: 'The caller went away before the answer.',
   provider_unknown: 'See `emergent providers` for the names this server knows.',
   provider_unavailable:

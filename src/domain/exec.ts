@@ -17,6 +17,8 @@ export interface ExecRequest {
   readonly env?: Readonly<Record<string, string>>;
   /** Without it the command reads end-of-file at once. */
   readonly stdin?: boolean;
+  /** Names the process in the sandbox, for `processes`; unique among its processes. */
+  readonly id?: string;
 }
 
 export type ExecEvent =
@@ -42,4 +44,35 @@ export interface ExecProcess {
   closeStdin(): Promise<void>;
   /** To the whole process group. A process that has ended is not an error. */
   kill(signal: ProcessSignal): Promise<void>;
+}
+
+/** A process that was started in a sandbox with an id: one that runs, or one that ended and is remembered. */
+export interface ProcessInfo {
+  readonly id: string;
+  readonly pid: number;
+  readonly argv: readonly string[];
+  /** Started to outlive whoever started it. */
+  readonly detached: boolean;
+  readonly startedAt: Date;
+  /** Null while it runs. */
+  readonly endedAt: Date | null;
+  readonly exit: ExecExit | null;
+  /** What it has written so far, stdout and stderr together. */
+  readonly outputBytes: number;
+  /** How many bytes from the beginning of that are no longer kept. */
+  readonly droppedBytes: number;
+}
+
+/** `offset`: how many bytes of output (stdout and stderr together) lie before the end of this event. */
+export type OutputEvent =
+  | { readonly type: 'stdout' | 'stderr'; readonly data: Uint8Array; readonly offset: number }
+  /** Output that is no longer kept. */
+  | { readonly type: 'skipped'; readonly bytes: number; readonly offset: number }
+  | ({ readonly type: 'exit' } & ExecExit);
+
+export interface AttachOptions {
+  /** How many bytes of output the caller has already. */
+  readonly offset: number;
+  /** False: end with what is there now, with an `exit` only if it has ended. True: go on until it ends. */
+  readonly follow: boolean;
 }

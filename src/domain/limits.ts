@@ -28,6 +28,16 @@ export function parseSize(text: string, field: string): number {
   return bytes;
 }
 
+/**
+ * What may be asked for: below, no sandbox starts; above, it is a slip of the pen. What the host has not got is
+ * not refused here but granted as far as it goes.
+ */
+export const limitBounds = {
+  cpu: { min: 0.05, max: 1_024 },
+  memoryBytes: { min: 64 * 2 ** 20, max: 64 * 2 ** 40 },
+  diskBytes: { min: 64 * 2 ** 20, max: 1_024 * 2 ** 40 },
+} as const satisfies Record<keyof ResourceLimits, { min: number; max: number }>;
+
 /** Parses "2", "0.5", "1.5" as a number of cores. */
 export function parseCpu(text: string, field: string): number {
   const cores = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
@@ -36,7 +46,28 @@ export function parseCpu(text: string, field: string): number {
       hint: 'Write a positive number of cores, such as 2 or 0.5.',
     });
   }
-  return cores;
+  return within(cores, limitBounds.cpu, field, String);
+}
+
+export function parseMemory(text: string, field: string): number {
+  return within(parseSize(text, field), limitBounds.memoryBytes, field, formatSize);
+}
+
+export function parseDisk(text: string, field: string): number {
+  return within(parseSize(text, field), limitBounds.diskBytes, field, formatSize);
+}
+
+function within(
+  value: number,
+  { min, max }: { readonly min: number; readonly max: number },
+  field: string,
+  format: (value: number) => string,
+): number {
+  if (value >= min && value <= max) return value;
+  throw new EmergentError(
+    'invalid_value',
+    `${field}: ${format(value)} is not between ${format(min)} and ${format(max)}`,
+  );
 }
 
 /** "4G", "512M", "1536M": the largest unit that divides the value; bytes otherwise. */

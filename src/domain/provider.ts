@@ -1,4 +1,11 @@
-import type { ExecProcess, ExecRequest } from './exec.ts';
+import type {
+  AttachOptions,
+  ExecProcess,
+  ExecRequest,
+  OutputEvent,
+  ProcessInfo,
+  ProcessSignal,
+} from './exec.ts';
 import type { ResourceLimits } from './limits.ts';
 import type { ContainerType, NetworkMode } from './workspace.ts';
 
@@ -26,6 +33,28 @@ export interface SandboxRef {
   readonly workspaceId: string;
   readonly sandboxName: string;
 }
+
+/** What really exists of one sandbox that carries this installation's labels. */
+export interface FoundSandbox extends SandboxRef {
+  readonly state: 'running' | 'stopped';
+  /** Whether the files of /workspace are there; without them it cannot be resumed. */
+  readonly hasFiles: boolean;
+  /** When the oldest part of it was made. */
+  readonly createdAt: Date;
+  /** The parts by name, for people: "container emergent-…", "volume agent-workspace-…". */
+  readonly parts: readonly string[];
+  /** How it ended, where that is known and it is not running: "exited with code 137 at …". */
+  readonly reason?: string;
+}
+
+/** Something shared that nobody uses any more, such as what an older version or a killed server left. */
+export interface Leftover {
+  readonly name: string;
+  readonly why: string;
+}
+
+/** Time that commands get between SIGTERM and force, when a sandbox is stopped or destroyed. */
+export const terminateGraceMs = 10_000;
 
 export interface FileInfo {
   readonly path: string;
@@ -59,6 +88,10 @@ export interface ProviderCapabilities {
     readonly persistence: boolean;
     readonly snapshots: boolean;
     readonly warmPool: boolean;
+    /** Processes with an id can be listed, signalled and read again: `processes` is there. */
+    readonly processes: boolean;
+    /** Sandboxes can be listed, and so looked after: `list` is there. */
+    readonly list: boolean;
   };
   readonly requires: readonly ('kvm' | 'docker' | 'network')[];
   /** Median of the starts measured by this process; null until one was measured. */
@@ -67,17 +100,49 @@ export interface ProviderCapabilities {
   readonly available: { readonly cpu: number; readonly memoryBytes: number } | null;
 }
 
+/** Long-running processes of one sandbox. An unknown id is `process_not_found`. */
+export interface SandboxProcesses {
+  /** Starts a command that nobody waits for: it ends by itself, by a signal or with the sandbox. */
+  start(
+    ref: SandboxRef,
+    request: ExecRequest & { readonly id: string },
+    signal: AbortSignal,
+  ): Promise<ProcessInfo>;
+  /** Those with an id, oldest first: all that run, and those that ended as long as they are remembered. */
+  list(ref: SandboxRef, signal: AbortSignal): Promise<readonly ProcessInfo[]>;
+  /**
+   * The output from a place on, as often as one likes. Reading slowly never holds the process back: what falls
+   * out of the kept output is `skipped`. A broken link is mended unseen; `signal` ends the reading.
+   */
+  attach(
+    ref: SandboxRef,
+    id: string,
+    options: AttachOptions,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<OutputEvent>>;
+  /** To its whole process group. One that has ended with all its children is `process_not_found`. */
+  signal(ref: SandboxRef, id: string, name: ProcessSignal, signal: AbortSignal): Promise<void>;
+}
+
 /**
  * A back end that runs sandboxes. Every method that leaves the process honours `signal` and ends in bounded
- * time by itself. `destroy` is idempotent: destroying what is gone succeeds. Failures are EmergentErrors.
+ * time by itself. Failures are EmergentErrors.
  */
 export interface WorkspaceProvider extends AsyncDisposable {
   readonly name: string;
-  /** Leaves nothing behind when it fails. */
+  /** Leaves nothing behind when it fails. Replaces what an interrupted create of the same name left. */
   create(spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox>;
+  /**
+   * Commands get SIGTERM and up to `terminateGraceMs`, and their readers how they ended; then everything goes
+   * by force. Idempotent: destroying what is gone, or only half there, succeeds.
+   */
   destroy(ref: SandboxRef, signal: AbortSignal): Promise<void>;
-  /** The filesystem survives, processes do not. */
+  /** The filesystem survives; commands end as by `destroy`. Stopping what is stopped succeeds. */
   stop(ref: SandboxRef, signal: AbortSignal): Promise<void>;
+  /**
+   * Runs again, on the same files; what runs already is left as it is. The sandbox is built anew from `spec`
+   * where only the files are left; without those it is `files_lost`.
+   */
   resume(ref: SandboxRef, spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox>;
   /** `signal` bounds the start only; the running process is ended through the returned handle. */
   exec(ref: SandboxRef, request: ExecRequest, signal: AbortSignal): Promise<ExecProcess>;
@@ -91,4 +156,17 @@ export interface WorkspaceProvider extends AsyncDisposable {
   ): Promise<FileInfo>;
   health(signal: AbortSignal): Promise<ProviderHealth>;
   capabilities(): Promise<ProviderCapabilities>;
+
+  /** Declared by `features.processes`. */
+  readonly processes?: SandboxProcesses;
+  /**
+   * Declared by `features.list`. Every sandbox of this installation, whole or in parts. Fails rather than
+   * leave one out: what is not in the answer is taken for gone.
+   */
+  list?(signal: AbortSignal): Promise<readonly FoundSandbox[]>;
+  /**
+   * What is left over outside of sandboxes; removes it unless told only to look. What a server may still be
+   * using is left until it is old; `minAgeMs` makes that sooner.
+   */
+  sweep?(dryRun: boolean, signal: AbortSignal, minAgeMs?: number): Promise<readonly Leftover[]>;
 }

@@ -1,22 +1,40 @@
-import type { Token, NewToken } from './token.ts';
+import type { Actor, EventQuery, ToolCall, WorkspaceEvent } from './events.ts';
+import type { NewToken, Token } from './token.ts';
 import type { ContainerType, Workspace, WorkspaceStatus } from './workspace.ts';
 
-export type NewWorkspace = Omit<Workspace, 'version' | 'statusReason'>;
+export type NewWorkspace = Omit<Workspace, 'version' | 'statusReason' | 'readyAt'>;
 
-/** The columns that a status change may set together with the status. */
+/** The columns that a status change may set together with the status; null clears one. */
 export type WorkspaceChanges = Partial<
   Pick<
     Workspace,
+    | 'provider'
     | 'statusReason'
     | 'resourceLimits'
     | 'metadata'
     | 'lastUsedAt'
+    | 'readyAt'
     | 'expiresAt'
     | 'desiredState'
     | 'providerWorkspaceId'
     | 'snapshotId'
   >
 >;
+
+/**
+ * A change of status. A changing status makes this server the row's operator; a resting one leaves it with
+ * none. `statusReason` is cleared unless the changes set it.
+ */
+export interface Transition {
+  readonly from: readonly WorkspaceStatus[];
+  readonly to: WorkspaceStatus;
+  /** Only while this server is the operator: it began the change, and no other has taken it over. */
+  readonly own?: boolean;
+  readonly changes?: WorkspaceChanges;
+  readonly by: Actor;
+  /** For the event `workspace.{to}` that is written with the change. */
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
 
 export interface WorkspaceQuery {
   readonly owner?: string;
@@ -48,6 +66,7 @@ export interface Installation {
  */
 export interface Store extends AsyncDisposable {
   readonly workspaces: WorkspaceStore;
+  readonly events: EventStore;
   readonly tokens: TokenStore;
   /** Made at the first call on a new database. */
   installation(): Promise<Installation>;
@@ -55,24 +74,74 @@ export interface Store extends AsyncDisposable {
   describe(): Promise<string>;
 }
 
+/** The number of running workspaces and the limit that it met. */
+export interface Refused {
+  readonly running: number;
+}
+
 export interface WorkspaceStore {
-  insert(workspace: NewWorkspace): Promise<Workspace>;
+  /**
+   * Writes the row in status `creating`, with this server as its operator, unless `limit` agent workspaces of
+   * the whole installation run already (`runningStatuses`). Of any number of calls at once, on any number of
+   * servers, no more get through than the limit leaves room for.
+   */
+  admit(workspace: NewWorkspace, limit: number): Promise<Workspace | Refused>;
   get(id: string): Promise<Workspace | undefined>;
   list(query: WorkspaceQuery): Promise<WorkspacePage>;
+  /** Every row; for the reconciler. */
+  all(): Promise<readonly Workspace[]>;
   /**
-   * Compare-and-set: changes the row only if its status is one of `from`, raising its version; undefined
-   * when it is not, or when there is no such row.
+   * Compare-and-set: changes the row only if its status is one of `from`, raising its version, and writes the
+   * event with it; undefined when it is not, or when there is no such row.
    */
-  transition(
+  transition(id: string, transition: Transition): Promise<Workspace | undefined>;
+  /** The same into `resuming`, if the limit leaves room, reserved as by `admit`. */
+  transitionWithin(
     id: string,
-    from: readonly WorkspaceStatus[],
-    to: WorkspaceStatus,
-    changes?: WorkspaceChanges,
-  ): Promise<Workspace | undefined>;
-  /** Removes the row if its status is one of `from`; tells whether it did. */
-  remove(id: string, from: readonly WorkspaceStatus[]): Promise<boolean>;
+    transition: Transition,
+    limit: number,
+  ): Promise<Workspace | Refused | undefined>;
+  /** Removes the row if this server is its operator in `destroying`, writing `workspace.destroyed`. */
+  remove(id: string, by: Actor, detail?: Readonly<Record<string, unknown>>): Promise<boolean>;
+  /** This server no longer works on the row: whoever calls `takeOver` next does. */
+  release(id: string): Promise<void>;
+  /**
+   * Makes this server the operator of rows in a changing status that no live server works on: their operator
+   * has died or has released them. Of several servers at once, each such row goes to one.
+   */
+  takeOver(): Promise<readonly Workspace[]>;
+  /** The same without taking them: which rows `takeOver` would take now. */
+  abandoned(): Promise<readonly Workspace[]>;
+  /**
+   * Notes a use of a `ready` workspace: `lastUsedAt` is `now`, `expiresAt` moves to `now` + TTL, neither ever
+   * back. Undefined when there is no such row or it is not ready. Raises no version: nothing was decided.
+   */
+  touch(id: string, now: Date): Promise<Workspace | undefined>;
+  /**
+   * Claims up to `limit` rows whose time has come for destruction: `destroying`, this server their operator.
+   * Conditions are checked again in the claiming statement, so a row that was touched meanwhile, or claimed by
+   * another server, is left alone. Persistent MCP servers, rows that never expire, rows in a changing status
+   * and those in `except` are never claimed.
+   */
+  claimExpired(now: Date, except: readonly string[], limit: number): Promise<readonly Workspace[]>;
   /** How many workspaces each provider holds, in every state but `destroying`. */
   countByProvider(): Promise<ReadonlyMap<string, number>>;
+}
+
+export interface EventStore {
+  /** Notes a finished tool call and, if the workspace is still `ready`, its use at that time (as `touch`). */
+  recordCall(call: ToolCall): Promise<void>;
+  /**
+   * With `after`, no event is ever passed over: where an id is missing that a running transaction may still
+   * bring, the answer ends before the gap; a gap that has stood for a few seconds is final.
+   */
+  list(query: EventQuery): Promise<readonly WorkspaceEvent[]>;
+  /** The newest event's id before which none is missing, as in `list`; 0: none. To follow from now on. */
+  newestId(): Promise<number>;
+  /** Which of these workspaces the log knows: those that this database has really had. */
+  known(workspaceIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Removes what is older; answers how many. */
+  prune(before: Date): Promise<number>;
 }
 
 export interface TokenStore {

@@ -2,7 +2,7 @@ import type { ResourceLimits } from './limits.ts';
 
 /**
  * creating -> ready -> stopping -> stopped -> resuming -> ready      warm (pool) -> ready
- * any -> destroying -> row removed                 creating | resuming | … -> error -> destroying
+ * any -> destroying -> row removed      any but destroying -> error -> resuming (recover) | destroying
  */
 export const workspaceStatuses = [
   'creating',
@@ -15,6 +15,18 @@ export const workspaceStatuses = [
   'error',
 ] as const;
 export type WorkspaceStatus = (typeof workspaceStatuses)[number];
+
+/** While a row has one of these, one server is at work on it: its operator. */
+export const changingStatuses = ['creating', 'stopping', 'resuming', 'destroying'] as const;
+export type ChangingStatus = (typeof changingStatuses)[number];
+export type RestingStatus = Exclude<WorkspaceStatus, ChangingStatus>;
+
+export function isChanging(status: WorkspaceStatus): status is ChangingStatus {
+  return (changingStatuses as readonly WorkspaceStatus[]).includes(status);
+}
+
+/** What counts against the limit of concurrent workspaces. */
+export const runningStatuses = ['creating', 'ready', 'resuming'] as const;
 
 export const containerTypes = ['agent_workspace', 'mcp_server'] as const;
 export type ContainerType = (typeof containerTypes)[number];
@@ -55,10 +67,21 @@ export interface Workspace {
   readonly snapshotId: string | null;
   readonly mcpConfig: Readonly<Record<string, unknown>> | null;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The environment of its commands, sealed (base/seal.ts); null: none was given. */
+  readonly sealedEnv: string | null;
+  /**
+   * Whether a caller has been told the id while it was still being created: such a creation is finished after
+   * a crash, one that nobody waits for any more is undone.
+   */
+  readonly announced: boolean;
   readonly createdAt: Date;
+  /** When it was first ready; null: it never was, so it holds nothing of its user's. */
+  readonly readyAt: Date | null;
   readonly lastUsedAt: Date;
+  /** How far each use moves `expiresAt` ahead; null with it. */
+  readonly ttlSeconds: number | null;
   /** Null: never expires. */
   readonly expiresAt: Date | null;
-  /** Raised by every change of the row. */
+  /** Raised by every change of status. */
   readonly version: number;
 }

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatSize, parseCpu, parseSize } from '../../../src/domain/limits.ts';
+import {
+  formatSize,
+  parseCpu,
+  parseDisk,
+  parseMemory,
+  parseSize,
+} from '../../../src/domain/limits.ts';
 
 describe('parseSize', () => {
   test.each([
@@ -95,12 +101,33 @@ describe('parseCpu', () => {
     },
   );
 
-  test('reads any positive decimal as that number', () => {
+  test('reads any decimal within bounds as that number', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 1e6 }), (thousandths) => {
+      fc.property(fc.integer({ min: 50, max: 1_024_000 }), (thousandths) => {
         const cores = thousandths / 1000;
         return parseCpu(String(cores), 'cpu') === cores;
       }),
     );
+  });
+});
+
+describe('bounds', () => {
+  test.each([
+    ['0.05', 0.05],
+    ['1024', 1_024],
+  ])('%s CPUs can be asked for', (text, cores) => {
+    expect(parseCpu(text, 'cpu')).toBe(cores);
+  });
+
+  test.each(['0.04', '1024.1'])('%s CPUs cannot', (text) => {
+    expect(() => parseCpu(text, 'cpu')).toThrow(`cpu: ${text} is not between 0.05 and 1024`);
+  });
+
+  test('memory and disk have bounds of their own', () => {
+    expect(parseMemory('64M', 'memory')).toBe(64 * 2 ** 20);
+    expect(parseDisk('1024T', 'disk')).toBe(1_024 * 2 ** 40);
+    expect(() => parseMemory('63M', 'memory')).toThrow('memory: 63M is not between 64M and 64T');
+    expect(() => parseMemory('65T', 'memory')).toThrow('memory: 65T');
+    expect(() => parseDisk('1K', 'disk')).toThrow('disk: 1K is not between 64M and 1024T');
   });
 });

@@ -1,0 +1,71 @@
+import type { WorkspaceStatus } from './workspace.ts';
+
+/** What is kept of a command line or a path. */
+export const keptCharacters = 200;
+
+/** Operations inside a workspace that leave an event. */
+export const toolNames = [
+  'bash',
+  'read_file',
+  'write_file',
+  'start_process',
+  'attach_process',
+  'signal_process',
+] as const;
+export type ToolName = (typeof toolNames)[number];
+
+/** One event for every change of a workspace's status, and one for every finished tool call. */
+export type EventType = `workspace.${WorkspaceStatus | 'destroyed'}` | `tool.${ToolName}`;
+
+/**
+ * One thing that happened. Events outlive their workspace. Contents (output, files, environments) are never
+ * part of one; commands and paths are cut to `keptCharacters`.
+ */
+export interface WorkspaceEvent {
+  /** Rises; a place in the log to go on from. */
+  readonly id: number;
+  readonly at: Date;
+  readonly workspaceId: string;
+  /** The workspace's owner: who may see this. */
+  readonly owner: string;
+  /** Who did it: a token's id, or a part of the server. */
+  readonly actor: Actor;
+  readonly type: EventType;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** A token's id, or one of the parts of the server that act by themselves. */
+export type Actor = string;
+export const actors = { reaper: 'reaper', reconciler: 'reconciler' } as const;
+
+/** A tool call, told when it has ended. */
+export interface ToolCall {
+  readonly workspaceId: string;
+  readonly owner: string;
+  readonly actor: Actor;
+  readonly tool: ToolName;
+  readonly at: Date;
+  readonly detail: {
+    /** The command, or the path. */
+    readonly subject: string;
+    readonly duration_ms: number;
+    /** "ok", or the code of the error that the caller got. */
+    readonly result: string;
+    readonly exit_code?: number;
+    readonly process_id?: string;
+  };
+}
+
+export interface EventQuery {
+  readonly owner?: string;
+  readonly workspaceId?: string;
+  /** Exact types; none: all. */
+  readonly types?: readonly EventType[];
+  /** Only those behind this id, oldest first; without it the newest, newest first. */
+  readonly after?: number;
+  readonly limit: number;
+}
+
+export function cut(subject: string): string {
+  return subject.length <= keptCharacters ? subject : `${subject.slice(0, keptCharacters - 1)}…`;
+}
