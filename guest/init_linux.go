@@ -20,14 +20,16 @@ import (
 )
 
 const (
-	// stopGrace is what commands get between SIGTERM and SIGKILL.
-	stopGrace = 2 * time.Second
+	// stopGrace is what commands get between SIGTERM and SIGKILL: nearly all of the ten seconds after which an
+	// engine that stops the sandbox kills it.
+	stopGrace = 9 * time.Second
 	// lastWords is what streams get to deliver how their commands ended.
 	lastWords = 250 * time.Millisecond
 )
 
-// runInit serves until it is told to stop or cannot go on, and answers with the exit code.
-func runInit(socketName string) int {
+// runInit serves until it is told to stop or cannot go on, and answers with the exit code. grace is what commands
+// get to end when it is told to stop.
+func runInit(socketName string, grace time.Duration) int {
 	// First: the kernel drops signals that PID 1 has no handler for.
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
@@ -71,7 +73,9 @@ func runInit(socketName string) int {
 		code = exitFailure
 	}
 	close(stopping)
-	processes.Stop(stopGrace)
+	if _, err := processes.Terminate(grace); err != nil {
+		log.Printf("init: terminate: %v", err)
+	}
 	closeServer(server)
 	return code
 }

@@ -36,7 +36,7 @@ const (
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "init":
-		os.Exit(runInit(os.Getenv(socketVariable)))
+		os.Exit(runInit(os.Getenv(socketVariable), 500*time.Millisecond))
 	case "bridge":
 		os.Exit(runBridge(os.Getenv(socketVariable)))
 	}
@@ -53,17 +53,23 @@ func command(t *testing.T, role string, environ ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self)
+	// The argument is what tells a bridge from other processes.
+	cmd := exec.Command(self, role)
 	cmd.Env = append(os.Environ(), roleVariable+"="+role, socketVariable+"="+socketOf(t))
 	cmd.Env = append(cmd.Env, environ...)
 	cmd.Stderr = os.Stderr
 	return cmd
 }
 
-func startInit(t *testing.T) *exec.Cmd {
+func initCommand(t *testing.T) *exec.Cmd {
 	t.Helper()
 	hash := sha256.Sum256([]byte(token))
-	agent := command(t, "init", "EMERGENT_TOKEN_SHA256="+hex.EncodeToString(hash[:]), "EMERGENT_WORKDIR="+t.TempDir())
+	return command(t, "init", "EMERGENT_TOKEN_SHA256="+hex.EncodeToString(hash[:]), "EMERGENT_WORKDIR="+t.TempDir())
+}
+
+func startInit(t *testing.T) *exec.Cmd {
+	t.Helper()
+	agent := initCommand(t)
 	if err := agent.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -76,18 +82,23 @@ func startInit(t *testing.T) *exec.Cmd {
 
 // bridged is a client whose every connection is a bridge process, as the host's are.
 func bridged(t *testing.T) processconnect.ProcessClient {
+	client := bridgedBy(t, func() *exec.Cmd { return command(t, "bridge") })
+	return processconnect.NewProcessClient(client, "http://agent")
+}
+
+func bridgedBy(t *testing.T, bridge func() *exec.Cmd) *http.Client {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{
 		Protocols:   &protocols,
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return dialBridge(t) },
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return dialBridge(bridge()) },
 	}
 	t.Cleanup(transport.CloseIdleConnections)
 	authorized := roundTripper(func(r *http.Request) (*http.Response, error) {
 		r.Header.Set("X-Access-Token", token)
 		return transport.RoundTrip(r)
 	})
-	return processconnect.NewProcessClient(&http.Client{Transport: authorized}, "http://agent")
+	return &http.Client{Transport: authorized}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -102,8 +113,7 @@ type bridgeConn struct {
 	close func() error
 }
 
-func dialBridge(t *testing.T) (net.Conn, error) {
-	cmd := command(t, "bridge")
+func dialBridge(cmd *exec.Cmd) (net.Conn, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -206,9 +216,23 @@ func TestOrphansAreReapedAndExitsKept(t *testing.T) {
 	}
 }
 
+// runs is true for a process that has not ended, waited for or not.
+func runs(pid int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !bytes.Contains(status, []byte(") Z "))
+}
+
 func TestTermEndsEverything(t *testing.T) {
 	agent := startInit(t)
 	client := bridged(t)
+	neighbour := exec.Command("sleep", "1000")
+	if err := neighbour.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = neighbour.Process.Kill()
+		_ = neighbour.Wait()
+	}()
 	events := startShell(t, client, "trap '' TERM; sleep 1000 & echo $!; wait; wait")
 	var s collected
 	child, err := strconv.Atoi(s.line(t, events))
@@ -227,5 +251,9 @@ func TestTermEndsEverything(t *testing.T) {
 	}
 	if err := syscall.Kill(child, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("the command's child is still there: %v", err)
+	}
+	// It is no child of the agent, which is not PID 1.
+	if !runs(neighbour.Process.Pid) {
+		t.Error("the agent's neighbour is gone")
 	}
 }

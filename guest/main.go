@@ -47,7 +47,7 @@ func main() {
 	}
 	switch command {
 	case "init":
-		os.Exit(runInit(socketName))
+		os.Exit(runInit(socketName, stopGrace))
 	case "bridge":
 		os.Exit(runBridge(socketName))
 	case "version":

@@ -6,21 +6,7 @@ import (
 	"connectrpc.com/connect"
 
 	agentv1 "emergent.dev/guest/gen/emergent/agent/v1"
-	"emergent.dev/guest/gen/emergent/agent/v1/agentv1connect"
 )
-
-// Identity tells one agent, and one run of it, from another.
-type Identity struct {
-	Version string
-	BootID  string
-}
-
-type agentService struct {
-	identity Identity
-	stopping <-chan struct{}
-}
-
-var _ agentv1connect.AgentHandler = (*agentService)(nil)
 
 // Ready answers at once: nothing is served before the agent is ready.
 func (s *agentService) Ready(

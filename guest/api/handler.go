@@ -35,7 +35,7 @@ func Handler(o Options) http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(processconnect.NewProcessHandler(&processService{o.Processes}, rpc...))
-	mux.Handle(agentv1connect.NewAgentHandler(&agentService{o.Identity, o.Stopping}, rpc...))
+	mux.Handle(agentv1connect.NewAgentHandler(&agentService{o.Processes, o.Identity, o.Stopping}, rpc...))
 	mux.Handle("/files", files.Handler{Workdir: o.Workdir})
 	mux.HandleFunc("GET /health", health)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,11 @@ func (s *processService) Connect(
 	}
 	reader := found.Read(request.GetOffset())
 	defer reader.Close()
-	return follow(ctx, found, reader, func(event *process.ProcessEvent) error {
+	send := func(event *process.ProcessEvent) error {
 		return stream.Send(&process.ConnectResponse{Event: event})
-	})
+	}
+	if request.GetUntilNow() {
+		return upToNow(ctx, found, reader, send)
+	}
+	return follow(ctx, found, reader, send)
 }

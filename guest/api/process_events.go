@@ -18,16 +18,26 @@ const (
 
 // follow streams a process as events: its start, what the reader yields, its end.
 func follow(ctx context.Context, p *proc.Process, reader *proc.Reader, send eventSink) error {
-	start := &process.ProcessEvent_StartEvent{Pid: uint32(p.Pid)}
-	if err := send(&process.ProcessEvent{Event: &process.ProcessEvent_Start{Start: start}}); err != nil {
+	if err := send.start(p); err != nil {
 		return err
 	}
 	exit, err := reader.Follow(ctx, keepaliveInterval(ctx), send)
 	if err != nil {
 		return rpcError(err)
 	}
-	end := &process.ProcessEvent_EndEvent{ExitCode: int32(exit.Code), Exited: exit.Exited, Status: exit.Status}
-	return send(&process.ProcessEvent{Event: &process.ProcessEvent_End{End: end}})
+	return send.end(exit)
+}
+
+// upToNow streams what there is: without an end if the process still runs.
+func upToNow(ctx context.Context, p *proc.Process, reader *proc.Reader, send eventSink) error {
+	if err := send.start(p); err != nil {
+		return err
+	}
+	exit, ended, err := reader.UpToNow(ctx, send)
+	if err != nil || !ended {
+		return rpcError(err)
+	}
+	return send.end(exit)
 }
 
 // keepaliveInterval is the whole number of seconds that the caller asked for.
@@ -45,6 +55,24 @@ func keepaliveInterval(ctx context.Context) time.Duration {
 type eventSink func(*process.ProcessEvent) error
 
 var _ proc.Sink = eventSink(nil)
+
+func (send eventSink) start(p *proc.Process) error {
+	start := &process.ProcessEvent_StartEvent{Pid: uint32(p.Pid), StartedAtMs: millis(p.Info().StartedAt)}
+	return send(&process.ProcessEvent{Event: &process.ProcessEvent_Start{Start: start}})
+}
+
+func (send eventSink) end(exit proc.Exit) error {
+	return send(&process.ProcessEvent{Event: &process.ProcessEvent_End{End: endEvent(exit)}})
+}
+
+func endEvent(exit proc.Exit) *process.ProcessEvent_EndEvent {
+	return &process.ProcessEvent_EndEvent{ExitCode: int32(exit.Code), Exited: exit.Exited, Status: exit.Status}
+}
+
+// millis counts since 1970; a clock that stands before that counts as 0.
+func millis(at time.Time) uint64 {
+	return uint64(max(at.UnixMilli(), 0))
+}
 
 func (send eventSink) Output(source proc.Source, data []byte) error {
 	event := &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: data}}

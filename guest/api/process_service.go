@@ -42,6 +42,7 @@ var codes = []struct {
 	{proc.ErrBadDirectory, connect.CodeInvalidArgument},
 	{proc.ErrBadArgument, connect.CodeInvalidArgument},
 	{proc.ErrTagTaken, connect.CodeAlreadyExists},
+	{proc.ErrStopping, connect.CodeAborted},
 	{proc.ErrNoResources, connect.CodeResourceExhausted},
 	{proc.ErrNoStdin, connect.CodeFailedPrecondition},
 	{context.DeadlineExceeded, connect.CodeDeadlineExceeded},

@@ -19,12 +19,13 @@ func (s *processService) Start(
 		return connect.NewError(connect.CodeInvalidArgument, errors.New("the request has no process"))
 	}
 	started, reader, err := s.table.Start(proc.Spec{
-		Cmd:   config.GetCmd(),
-		Args:  config.GetArgs(),
-		Envs:  config.GetEnvs(),
-		Cwd:   config.GetCwd(),
-		Tag:   request.GetTag(),
-		Stdin: request.GetStdin(),
+		Cmd:      config.GetCmd(),
+		Args:     config.GetArgs(),
+		Envs:     config.GetEnvs(),
+		Cwd:      config.GetCwd(),
+		Tag:      request.GetTag(),
+		Stdin:    request.GetStdin(),
+		Detached: request.GetDetached(),
 	})
 	if err != nil {
 		return rpcError(err)

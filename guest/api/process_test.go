@@ -100,14 +100,92 @@ func TestInputSignalAndList(t *testing.T) {
 	if _, err := listen(stream, startEvent, closed); err != nil {
 		t.Fatal(err)
 	}
-	byTag := &process.ProcessSelector{Selector: &process.ProcessSelector_Tag{Tag: tag}}
-	signal := &process.SendSignalRequest{Process: byTag, Signal: process.Signal_SIGNAL_SIGUSR1}
+	signal := &process.SendSignalRequest{Process: byTag(tag), Signal: process.Signal_SIGNAL_SIGUSR1}
 	if _, err := f.processes.SendSignal(t.Context(), signal); err != nil {
 		t.Fatal(err)
 	}
 	told, err := listen(stream, startEvent, whole)
 	if err != nil || told.end.GetExitCode() != 138 || told.end.GetExited() || told.end.GetStatus() != "signal: SIGUSR1" {
 		t.Errorf("%+v, %v", told, err)
+	}
+}
+
+func byTag(tag string) *process.ProcessSelector {
+	return &process.ProcessSelector{Selector: &process.ProcessSelector_Tag{Tag: tag}}
+}
+
+func TestADetachedCommandIsListedAndReadAgain(t *testing.T) {
+	f := serve(t)
+	yes, tag := true, "job"
+	request := sh("echo out; cat; exit 3")
+	request.Detached, request.Tag, request.Stdin = true, &tag, &yes
+	ctx, leave := context.WithCancel(t.Context())
+	stream, err := f.processes.Start(ctx, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := listen(stream, startEvent, func(told transcript) bool { return told.stdout != "" }); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	list := func(ended bool) []*process.ProcessInfo {
+		list, err := f.processes.List(t.Context(), &process.ListRequest{Ended: ended})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.GetProcesses()
+	}
+	running := list(false)
+	if len(running) != 1 || !running[0].GetDetached() || running[0].GetTag() != tag || running[0].GetEnd() != nil {
+		t.Fatalf("%v", running)
+	}
+	if running[0].GetEndedAtMs() != 0 || running[0].GetStartedAtMs() == 0 || running[0].GetOutputBytes() != 4 {
+		t.Errorf("%v", running)
+	}
+	now, err := f.processes.Connect(t.Context(), &process.ConnectRequest{Process: byTag(tag), UntilNow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told, err := listen(now, connectEvent, whole); err != nil || told.stdout != "out\n" || told.end != nil {
+		t.Errorf("%+v, %v", told, err)
+	}
+	_, err = run(t.Context(), f.processes, request)
+	f.wantCode("the same tag again", connect.CodeAlreadyExists, err)
+	if _, err := f.processes.CloseStdin(t.Context(), &process.CloseStdinRequest{Process: byTag(tag)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, untilNow := range []bool{false, true} {
+		again, err := f.processes.Connect(t.Context(), &process.ConnectRequest{Process: byTag(tag), Offset: 2, UntilNow: untilNow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told, err := listen(again, connectEvent, whole); err != nil || told.stdout != "t\n" || told.end.GetExitCode() != 3 {
+			t.Errorf("%+v, %v", told, err)
+		}
+	}
+	ended := list(true)
+	if len(list(false)) != 0 || len(ended) != 1 || ended[0].GetEnd().GetExitCode() != 3 || !ended[0].GetEnd().GetExited() {
+		t.Errorf("%v", ended)
+	}
+	if ended[0].GetEndedAtMs() < ended[0].GetStartedAtMs() {
+		t.Errorf("%v", ended)
+	}
+}
+
+func TestAListOfHugeCommandsFitsIntoAMessage(t *testing.T) {
+	f := serve(t)
+	request := sh("exit 0")
+	request.Process.Args = append(request.Process.Args, strings.Repeat("é", 50_000), "after")
+	if _, err := run(t.Context(), f.processes, request); err != nil {
+		t.Fatal(err)
+	}
+	list, err := f.processes.List(t.Context(), &process.ListRequest{Ended: true})
+	if err != nil || len(list.GetProcesses()) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	args := list.GetProcesses()[0].GetConfig().GetArgs()
+	if len(args) != 3 || !strings.HasSuffix(args[2], "é…") || len(args[2]) > maxTextBytes {
+		t.Errorf("%q", args)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 )
 
+const maxTag = 256
+
 // Spec is a command as the caller describes it.
 type Spec struct {
 	Cmd  string
@@ -21,6 +23,8 @@ type Spec struct {
 	// Empty: no tag.
 	Tag   string
 	Stdin bool
+	// The command is not its starter's: it is never held back, and is remembered longer.
+	Detached bool
 }
 
 // Defaults is what every command starts from.
@@ -62,6 +66,9 @@ func (d Defaults) resolve(spec Spec) (command, error) {
 func checkStrings(spec Spec) error {
 	if spec.Cmd == "" {
 		return fmt.Errorf("%w: the command is empty", ErrBadArgument)
+	}
+	if len(spec.Tag) > maxTag {
+		return fmt.Errorf("%w: the tag is longer than %d bytes", ErrBadArgument, maxTag)
 	}
 	for _, text := range append([]string{spec.Cmd, spec.Cwd}, spec.Args...) {
 		if strings.ContainsRune(text, 0) {

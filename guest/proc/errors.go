@@ -10,6 +10,7 @@ var (
 	ErrBadDirectory    = errors.New("bad working directory")
 	ErrBadArgument     = errors.New("bad argument")
 	ErrTagTaken        = errors.New("tag is in use")
+	ErrStopping        = errors.New("the sandbox is being stopped")
 	ErrNoResources     = errors.New("not enough resources")
 	ErrNoStdin         = errors.New("standard input is not open")
 	ErrNotPermitted    = errors.New("not permitted")

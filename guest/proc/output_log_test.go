@@ -8,7 +8,7 @@ import (
 
 // readAll gathers what the log holds from place on.
 func readAll(l *outputLog, place uint64) (stdout, stderr []byte, skipped uint64) {
-	buffer := make([]byte, 1000)
+	buffer := make([]byte, 10_000)
 	for {
 		source, n, lost, _ := l.readAt(place, buffer)
 		skipped += lost
@@ -24,61 +24,82 @@ func readAll(l *outputLog, place uint64) (stdout, stderr []byte, skipped uint64)
 	}
 }
 
+// noDirs leaves a log without a place for its file: it stays in memory.
+var noDirs []string
+
 func TestLogKeepsTheNewestOutputOfBothSources(t *testing.T) {
-	l := newOutputLog()
-	random := rand.New(rand.NewPCG(1, 2))
-	var sources []Source
-	var written []byte
-	for len(written) < 3*logCapacity {
-		piece := make([]byte, 1+random.IntN(40_000))
-		source := Source(random.IntN(2))
-		for i := range piece {
-			piece[i] = byte(random.Uint32())
-			sources = append(sources, source)
-		}
-		l.append(source, piece)
-		written = append(written, piece...)
+	for name, row := range map[string]struct {
+		dirs            []string
+		write, capacity int
+	}{
+		"in memory":             {noDirs, 3 * memoryCapacity, memoryCapacity},
+		"in a file":             {[]string{"/no/such", t.TempDir()}, 3 * memoryCapacity, fileCapacity},
+		"in a file gone around": {[]string{t.TempDir()}, fileCapacity + 5*memoryCapacity, fileCapacity},
+	} {
+		t.Run(name, func(t *testing.T) {
+			keepsTheNewest(t, newOutputLog(row.dirs), row.write, row.capacity)
+		})
 	}
-	lost := len(written) - logCapacity
-	var wantOut, wantErr []byte
-	for i := lost; i < len(written); i++ {
-		if sources[i] == Stdout {
-			wantOut = append(wantOut, written[i])
-		} else {
-			wantErr = append(wantErr, written[i])
-		}
+}
+
+func keepsTheNewest(t *testing.T, l *outputLog, write, capacity int) {
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 1<<20)
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	type piece struct {
+		source Source
+		data   []byte
+	}
+	var pieces []piece
+	total := 0
+	for total < write {
+		size, at := 1+random.IntN(40_000), random.IntN(900_000)
+		next := piece{Source(random.IntN(2)), noise[at : at+size]}
+		l.append(next.source, next.data)
+		pieces = append(pieces, next)
+		total += size
+	}
+	lost := max(0, total-capacity)
+	var want [2][]byte
+	place := 0
+	for _, p := range pieces {
+		gone := min(max(0, lost-place), len(p.data))
+		want[p.source] = append(want[p.source], p.data[gone:]...)
+		place += len(p.data)
 	}
 	stdout, stderr, skipped := readAll(l, 0)
-	if skipped != uint64(lost) || !bytes.Equal(stdout, wantOut) || !bytes.Equal(stderr, wantErr) {
+	if skipped != uint64(lost) || !bytes.Equal(stdout, want[Stdout]) || !bytes.Equal(stderr, want[Stderr]) {
 		t.Errorf("skipped %d (want %d), %d+%d bytes read", skipped, lost, len(stdout), len(stderr))
 	}
 }
 
 func TestLogBoundsItsBookkeeping(t *testing.T) {
-	l := newOutputLog()
-	for i := range 3 * logMaxSegments {
+	l := newOutputLog(noDirs)
+	for i := range 3 * maxRuns {
 		l.append(Source(i%2), []byte{byte(i)})
 	}
-	if len(l.segments) > logMaxSegments {
-		t.Errorf("%d segments", len(l.segments))
+	if len(l.runs) > maxRuns {
+		t.Errorf("%d segments", len(l.runs))
 	}
 	stdout, stderr, skipped := readAll(l, 0)
-	if total := uint64(len(stdout)+len(stderr)) + skipped; total != 3*logMaxSegments {
+	if total := uint64(len(stdout)+len(stderr)) + skipped; total != 3*maxRuns {
 		t.Errorf("%d bytes accounted for", total)
 	}
 }
 
 func TestAppendWaitsForTheHolder(t *testing.T) {
-	l := newOutputLog()
+	l := newOutputLog(noDirs)
 	l.hold(0)
-	l.append(Stdout, make([]byte, logCapacity))
+	l.append(Stdout, make([]byte, memoryCapacity))
 	appended := make(chan struct{})
 	go func() {
 		l.append(Stderr, []byte("more"))
 		close(appended)
 	}()
 	stdout, stderr, skipped := readAll(l, 0)
-	if len(stdout) != logCapacity || stderr != nil || skipped != 0 {
+	if len(stdout) != memoryCapacity || stderr != nil || skipped != 0 {
 		t.Fatalf("%d and %d bytes, %d skipped", len(stdout), len(stderr), skipped)
 	}
 	select {
@@ -94,9 +115,9 @@ func TestAppendWaitsForTheHolder(t *testing.T) {
 }
 
 func TestReleaseLetsAppendGo(t *testing.T) {
-	l := newOutputLog()
+	l := newOutputLog(noDirs)
 	l.hold(0)
-	l.append(Stdout, make([]byte, logCapacity))
+	l.append(Stdout, make([]byte, memoryCapacity))
 	appended := make(chan struct{})
 	go func() {
 		l.append(Stdout, []byte("more"))
@@ -110,12 +131,16 @@ func TestReleaseLetsAppendGo(t *testing.T) {
 }
 
 func TestAQuietCommandsLogIsSmall(t *testing.T) {
-	l := newOutputLog()
-	if l.size() != 0 {
-		t.Errorf("an empty log occupies %d bytes", l.size())
+	l := newOutputLog([]string{t.TempDir()})
+	if memory, disk := l.footprint(); memory != 0 || disk != 0 {
+		t.Errorf("an empty log occupies %d bytes, and %d on disk", memory, disk)
 	}
 	l.append(Stdout, []byte("x"))
-	if l.size() != logFirstRing {
-		t.Errorf("one byte occupies %d", l.size())
+	if memory, disk := l.footprint(); memory > memoryFirstRing+8 || disk != 0 {
+		t.Errorf("one byte occupies %d, and %d on disk", memory, disk)
+	}
+	l.append(Stdout, make([]byte, memoryCapacity))
+	if memory, disk := l.footprint(); memory > 8 || disk != memoryCapacity+1 {
+		t.Errorf("more than fits into memory occupies %d of it, and %d on disk", memory, disk)
 	}
 }

@@ -1,8 +1,6 @@
 package proc
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"syscall"
@@ -15,15 +13,19 @@ type Process struct {
 	Spec Spec
 	Pid  int
 
-	log   *outputLog
-	stdin *stdin
-	done  chan struct{}
-	exit  Exit
-	ended time.Time
+	log     *outputLog
+	readers *openReaders
+	stdin   *stdin
+	group   processGroup
+	started time.Time
+	done    chan struct{}
+	exit    Exit
+	ended   time.Time
 }
 
-// run attaches the agent's ends of the pipes and follows the process to its end; finished is called just before that is told.
-func (p *Process) run(ours pipes, exit <-chan syscall.WaitStatus, finished func()) {
+// run attaches the agent's ends of the pipes and follows the process to its end, and its group to the last member.
+// finished is called just before the end is told.
+func (p *Process) run(ours pipes, exit <-chan syscall.WaitStatus, reaped func() <-chan struct{}, finished func()) {
 	var draining sync.WaitGroup
 	draining.Add(2)
 	go pump(Stdout, ours.stdout, p.log, draining.Done)
@@ -42,26 +44,37 @@ func (p *Process) run(ours pipes, exit <-chan syscall.WaitStatus, finished func(
 		// Before the end is told: whoever hears of it may ask the table next.
 		finished()
 		close(p.done)
+		p.group.awaitEmpty(reaped)
 	}()
 }
 
 // Signal reaches the whole process group: also descendants that outlived the leader.
 func (p *Process) Signal(number syscall.Signal) error {
-	err := syscall.Kill(-p.Pid, number)
-	switch {
-	case errors.Is(err, syscall.ESRCH):
-		return fmt.Errorf("%w: %d has ended", ErrNoProcess, p.Pid)
-	case errors.Is(err, syscall.EPERM):
-		return fmt.Errorf("%w: signal %d: %w", ErrNotPermitted, p.Pid, err)
-	case err != nil:
-		return fmt.Errorf("signal %d: %w", p.Pid, err)
-	}
-	return nil
+	return p.group.signal(number)
 }
 
-// groupAlive is true while any member of the process group exists.
-func (p *Process) groupAlive() bool {
-	return !errors.Is(syscall.Kill(-p.Pid, 0), syscall.ESRCH)
+// Info is what can be told about a process at one moment.
+type Info struct {
+	StartedAt time.Time
+	// Nil while it runs.
+	End *End
+	// All that it has written so far, and how much of that, from the beginning on, is no longer kept.
+	OutputBytes, DroppedBytes uint64
+}
+
+// End is when and how a process ended.
+type End struct {
+	At   time.Time
+	Exit Exit
+}
+
+func (p *Process) Info() Info {
+	info := Info{StartedAt: p.started}
+	if !p.running() {
+		info.End = &End{p.ended, p.exit}
+	}
+	info.OutputBytes, info.DroppedBytes = p.log.extent()
+	return info
 }
 
 func (p *Process) running() bool {

@@ -98,6 +98,8 @@ func TestRefusedStarts(t *testing.T) {
 		"empty":               {Spec{}, ErrBadArgument},
 		"NUL":                 {Spec{Cmd: "true", Args: []string{"a\x00b"}}, ErrBadArgument},
 		"bad variable":        {Spec{Cmd: "true", Envs: map[string]string{"A=B": ""}}, ErrBadArgument},
+		"failed, with a tag":  {Spec{Cmd: orphaned, Tag: "job"}, ErrProgramNotFound},
+		"huge tag":            {Spec{Cmd: "true", Tag: strings.Repeat("x", maxTag+1)}, ErrBadArgument},
 		"huge argument":       {Spec{Cmd: "true", Args: []string{strings.Repeat("x", 4<<20)}}, ErrBadArgument},
 	} {
 		_, _, err := table.Start(row.spec)
@@ -108,8 +110,8 @@ func TestRefusedStarts(t *testing.T) {
 			t.Errorf("%s: %q does not name the program", name, err)
 		}
 	}
-	if left := len(table.byPid); left != 0 {
-		t.Errorf("%d processes left in the table", left)
+	if left := len(table.all) + len(table.byPid) + len(table.byTag); left != 0 {
+		t.Errorf("%d entries left in the table", left)
 	}
 }
 
@@ -164,6 +166,11 @@ func TestABackgroundChildDoesNotHoldTheEndBack(t *testing.T) {
 	}
 }
 
+func written(log *outputLog) uint64 {
+	end, _ := log.extent()
+	return end
+}
+
 func TestThePumpDeliversWhatIsInThePipeAfterTheDeadline(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -176,11 +183,11 @@ func TestThePumpDeliversWhatIsInThePipeAfterTheDeadline(t *testing.T) {
 	if err := read.SetReadDeadline(time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	log := newOutputLog()
+	log := newOutputLog(noDirs)
 	drained, ended := make(chan uint64), make(chan struct{})
 	go func() {
 		defer close(ended)
-		pump(Stdout, read, log, func() { drained <- log.endPlace() })
+		pump(Stdout, read, log, func() { drained <- written(log) })
 	}()
 	if place := <-drained; place != size {
 		t.Errorf("drained after %d bytes", place)
@@ -190,7 +197,7 @@ func TestThePumpDeliversWhatIsInThePipeAfterTheDeadline(t *testing.T) {
 	}
 	write.Close()
 	<-ended
-	if log.endPlace() != size+4 {
-		t.Errorf("%d bytes at the end", log.endPlace())
+	if written(log) != size+4 {
+		t.Errorf("%d bytes at the end", written(log))
 	}
 }

@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"math"
+	"sync"
 	"time"
 )
 
@@ -24,23 +25,33 @@ type Reader struct {
 	place   uint64
 	holds   bool
 	buffer  []byte
+	closed  sync.Once
 }
 
-// Read begins after the first offset bytes of output.
+// Read begins after the first offset bytes of output, also where those are yet to come.
 func (p *Process) Read(offset uint64) *Reader {
-	return &Reader{process: p, place: min(offset, p.log.endPlace()), buffer: make([]byte, readerBuffer)}
+	p.log.open()
+	p.readers.add()
+	return &Reader{process: p, place: offset, buffer: make([]byte, readerBuffer)}
 }
 
 func (p *Process) readHolding() *Reader {
+	reader := p.Read(0)
+	reader.holds = true
 	p.log.hold(0)
-	return &Reader{process: p, holds: true, buffer: make([]byte, readerBuffer)}
+	return reader
 }
 
-// Close lets go of the command. The reader of a command must be closed once it is no longer read.
+// Close lets go of the command. The reader of a command must be closed, once it is no longer read and whoever it
+// read for has been told how the command ended. Closing again does nothing.
 func (r *Reader) Close() {
-	if r.holds {
-		r.process.log.release()
-	}
+	r.closed.Do(func() {
+		if r.holds {
+			r.process.log.release()
+		}
+		r.process.log.close()
+		r.process.readers.remove()
+	})
 }
 
 // Follow passes output to sink until the process has ended and all of its output is passed on, and answers
@@ -52,7 +63,7 @@ func (r *Reader) Follow(ctx context.Context, silence time.Duration, sink Sink) (
 	last := uint64(math.MaxUint64)
 	for {
 		if last == math.MaxUint64 && !r.process.running() {
-			last = r.process.log.endPlace()
+			last, _ = r.process.log.extent()
 		}
 		if r.place >= last {
 			return r.process.exit, nil
@@ -80,6 +91,27 @@ func (r *Reader) Follow(ctx context.Context, silence time.Duration, sink Sink) (
 			idle.Reset(silence)
 		}
 	}
+}
+
+// UpToNow passes on what the log holds at this moment. ended tells whether the process had ended by then; if so,
+// exit is how.
+func (r *Reader) UpToNow(ctx context.Context, sink Sink) (exit Exit, ended bool, err error) {
+	if ended = !r.process.running(); ended {
+		exit = r.process.exit
+	}
+	for last, _ := r.process.log.extent(); r.place < last; {
+		changed, err := r.passOn(sink)
+		if err != nil {
+			return Exit{}, false, err
+		}
+		if ctx.Err() != nil {
+			return Exit{}, false, context.Cause(ctx)
+		}
+		if changed != nil {
+			break
+		}
+	}
+	return exit, ended, nil
 }
 
 // passOn hands over the next piece of output. If there is none, it answers with the channel that tells of more.

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -24,12 +25,13 @@ func expectedOutput(n int) []byte {
 
 func TestASlowReaderGetsEveryByte(t *testing.T) {
 	table := newTable(t)
+	table.spillDirs = noDirs
 	process, reader := start(t, table, sh(countedOutput, "50000000"))
 	filled := false
 	r := &record{onOutput: func(*record) error {
 		// Lets the log fill up before the first piece is taken: the next that the pump reads does not fit.
 		for !filled {
-			_, n, _, changed := process.log.readAt(logCapacity-pumpBuffer, make([]byte, 1))
+			_, n, _, changed := process.log.readAt(memoryCapacity-pumpBuffer, make([]byte, 1))
 			if filled = n > 0; !filled {
 				<-changed
 			}
@@ -47,6 +49,7 @@ func TestASlowReaderGetsEveryByte(t *testing.T) {
 
 func TestACommandRunsOnWithoutItsReader(t *testing.T) {
 	table := newTable(t)
+	table.spillDirs = noDirs
 	process, reader := start(t, table, sh(countedOutput+"; echo end >&2", "3000000"))
 	firstLine(t, reader)
 	reader.Close()
@@ -54,11 +57,76 @@ func TestACommandRunsOnWithoutItsReader(t *testing.T) {
 
 	r, exit := follow(t, process.Read(0))
 	total := uint64(r.stdout.Len()+r.stderr.Len()) + r.skipped
-	if exit.Code != 0 || total != 3*megabyte+4 || r.skipped != total-logCapacity {
+	if exit.Code != 0 || total != 3*megabyte+4 || r.skipped != total-memoryCapacity {
 		t.Errorf("%+v, %d bytes accounted for, %d skipped", exit, total, r.skipped)
 	}
 	if r.stderr.String() != "end\n" {
 		t.Errorf("stderr %q", r.stderr.String())
+	}
+}
+
+func TestTheWholeOutputCanBeReadAfterTheReaderIsGone(t *testing.T) {
+	table := newTable(t)
+	table.spillDirs = []string{t.TempDir()}
+	process, reader := start(t, table, sh(countedOutput, "20000000"))
+	firstLine(t, reader)
+	reader.Close()
+	<-process.done
+	again := process.Read(0)
+	defer again.Close()
+	r, exit := follow(t, again)
+	if exit.Code != 0 || r.skipped != 0 || !bytes.Equal(r.stdout.Bytes(), expectedOutput(20*megabyte)) {
+		t.Errorf("%+v, %d bytes, %d skipped", exit, r.stdout.Len(), r.skipped)
+	}
+}
+
+func TestADetachedCommandIsNotHeldBackByItsStarter(t *testing.T) {
+	table := newTable(t)
+	table.spillDirs = noDirs
+	spec := sh(countedOutput, "5000000")
+	spec.Detached = true
+	process, reader := start(t, table, spec)
+	// The reader is open and does not read.
+	<-process.done
+	if r, _ := follow(t, reader); uint64(r.stdout.Len())+r.skipped != 5*megabyte || r.skipped == 0 {
+		t.Errorf("%d bytes, %d skipped", r.stdout.Len(), r.skipped)
+	}
+}
+
+func TestReadingUpToNow(t *testing.T) {
+	table := newTable(t)
+	gate := newFifo(t)
+	process, reader := start(t, table, sh(`echo one; read go <"$1"; echo two; exit 3`, gate))
+	firstLine(t, reader)
+	for offset, want := range map[uint64]string{0: "one\n", 1: "ne\n", 4: "", 100: ""} {
+		upTo := process.Read(offset)
+		defer upTo.Close()
+		r := &record{}
+		_, ended, err := upTo.UpToNow(t.Context(), r)
+		if err != nil || ended || r.stdout.String() != want {
+			t.Errorf("from %d: %q, ended %v, %v", offset, r.stdout.String(), ended, err)
+		}
+	}
+	openGate(t, gate)
+	<-process.done
+	last := process.Read(4)
+	defer last.Close()
+	r := &record{}
+	exit, ended, err := last.UpToNow(t.Context(), r)
+	if err != nil || !ended || exit.Code != 3 || r.stdout.String() != "two\n" {
+		t.Errorf("%q, %+v, ended %v, %v", r.stdout.String(), exit, ended, err)
+	}
+}
+
+func TestAReaderCanBeginBeforeItsPlaceIsWritten(t *testing.T) {
+	table := newTable(t)
+	gate := newFifo(t)
+	process, _ := start(t, table, sh(`read go <"$1"; echo one; echo two`, gate))
+	ahead := process.Read(uint64(len("one\n")))
+	defer ahead.Close()
+	openGate(t, gate)
+	if r, _ := follow(t, ahead); r.stdout.String() != "two\n" || r.skipped != 0 {
+		t.Errorf("%q, %d skipped", r.stdout.String(), r.skipped)
 	}
 }
 

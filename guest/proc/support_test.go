@@ -38,7 +38,8 @@ func newTable(t *testing.T) *Table {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, process := range table.closeAndList() {
+		table.close()
+		for _, process := range table.Known() {
 			_ = process.Signal(syscall.SIGKILL)
 		}
 	})

@@ -3,6 +3,7 @@ package proc
 
 import (
 	"fmt"
+	"sort"
 	"sync"
 	"syscall"
 	"time"
@@ -10,22 +11,21 @@ import (
 	"emergent.dev/guest/reaper"
 )
 
-// How long, how many and how much of what has ended is remembered.
-const (
-	keepFor   = 10 * time.Minute
-	keepCount = 128
-	keepBytes = 16 << 20
-)
-
 // Table holds the commands that run, and for a while those that ended.
 type Table struct {
-	defaults Defaults
-	reaper   *reaper.Reaper
-	spawner  *spawner
+	defaults  Defaults
+	reaper    *reaper.Reaper
+	spawner   *spawner
+	spillDirs []string
+	readers   openReaders
 
 	mu      sync.Mutex
-	byPid   map[int]*Process
 	closing bool
+	all     map[*Process]struct{}
+	// byPid holds the newest of each pid.
+	byPid map[int]*Process
+	// byTag has nil for a tag whose command is being started.
+	byTag map[string]*Process
 	// ended holds the remembered ones, longest ended first.
 	ended []*Process
 }
@@ -35,10 +35,19 @@ func NewTable(defaults Defaults, reaper *reaper.Reaper) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Table{defaults: defaults, reaper: reaper, spawner: spawner, byPid: map[int]*Process{}}, nil
+	return &Table{
+		defaults:  defaults,
+		reaper:    reaper,
+		spawner:   spawner,
+		spillDirs: spillDirs,
+		all:       map[*Process]struct{}{},
+		byPid:     map[int]*Process{},
+		byTag:     map[string]*Process{},
+	}, nil
 }
 
-// Start starts a command. The reader gets every byte of its output and must be closed.
+// Start starts a command. The reader gets every byte of its output, unless the command is detached, and must be
+// closed.
 func (t *Table) Start(spec Spec) (*Process, *Reader, error) {
 	cmd, err := t.defaults.resolve(spec)
 	if err != nil {
@@ -47,48 +56,77 @@ func (t *Table) Start(spec Spec) (*Process, *Reader, error) {
 	if err := t.admit(spec.Tag); err != nil {
 		return nil, nil, err
 	}
-	ours, fork, err := t.spawner.prepare(cmd, spec.Stdin)
+	ours, pid, exit, err := t.fork(cmd, spec.Stdin)
 	if err != nil {
+		t.dismiss(spec.Tag)
 		return nil, nil, err
+	}
+	process := &Process{
+		Spec:    spec,
+		Pid:     pid,
+		log:     newOutputLog(t.spillDirs),
+		readers: &t.readers,
+		stdin:   newStdin(ours.stdin),
+		group:   processGroup{id: pid},
+		started: time.Now(),
+		done:    make(chan struct{}),
+	}
+	var reader *Reader
+	if spec.Detached {
+		reader = process.Read(0)
+	} else {
+		reader = process.readHolding()
+	}
+	t.add(process)
+	process.run(ours, exit, t.reaper.Reaped, func() { t.finished(process) })
+	return process, reader, nil
+}
+
+func (t *Table) fork(cmd command, withStdin bool) (pipes, int, <-chan syscall.WaitStatus, error) {
+	ours, fork, err := t.spawner.prepare(cmd, withStdin)
+	if err != nil {
+		return pipes{}, 0, nil, err
 	}
 	pid, exit, err := t.reaper.Start(fork)
 	if err != nil {
 		ours.close()
-		return nil, nil, err
+		return pipes{}, 0, nil, err
 	}
-	process := &Process{
-		Spec:  spec,
-		Pid:   pid,
-		log:   newOutputLog(),
-		stdin: newStdin(ours.stdin),
-		done:  make(chan struct{}),
-	}
-	reader := process.readHolding()
-	t.add(process)
-	process.run(ours, exit, func() { t.finished(process) })
-	return process, reader, nil
+	return ours, pid, exit, nil
 }
 
+// admit reserves the tag.
 func (t *Table) admit(tag string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closing {
-		return fmt.Errorf("%w: the agent is stopping", ErrNoResources)
+		return ErrStopping
 	}
-	if taken := t.withTag(tag); taken != nil && taken.running() {
-		return fmt.Errorf("%w: %q, by process %d", ErrTagTaken, tag, taken.Pid)
+	if tag == "" {
+		return nil
 	}
+	if _, taken := t.byTag[tag]; taken {
+		return fmt.Errorf("%w: %q", ErrTagTaken, tag)
+	}
+	t.byTag[tag] = nil
 	return nil
 }
 
-// add replaces a remembered command of the same pid: its group is gone, or the pid would not be free.
+func (t *Table) dismiss(tag string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byTag, tag)
+}
+
+// add takes the pid from a remembered command that had it: its group is gone, or the pid would not be free.
 func (t *Table) add(process *Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if old := t.byPid[process.Pid]; old != nil {
-		t.forget(old)
-	}
+	t.all[process] = struct{}{}
 	t.byPid[process.Pid] = process
+	if tag := process.Spec.Tag; tag != "" {
+		t.byTag[tag] = process
+	}
 	if t.closing {
 		_ = process.Signal(syscall.SIGKILL)
 	}
@@ -104,41 +142,20 @@ func (t *Table) ByPid(pid uint32) (*Process, error) {
 	return nil, fmt.Errorf("%w: pid %d", ErrNoProcess, pid)
 }
 
-// ByTag finds the command that bears the tag; of several, the one that runs or else the last to end.
+// ByTag finds the command that bears the tag, running or remembered.
 func (t *Table) ByTag(tag string) (*Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if process := t.withTag(tag); process != nil {
+	if process := t.byTag[tag]; process != nil {
 		return process, nil
 	}
 	return nil, fmt.Errorf("%w: tag %q", ErrNoProcess, tag)
 }
 
-func (t *Table) withTag(tag string) *Process {
-	if tag == "" {
-		return nil
-	}
-	var found *Process
-	for _, process := range t.byPid {
-		if process.Spec.Tag != tag {
-			continue
-		}
-		if process.running() {
-			return process
-		}
-		if found == nil || process.ended.After(found.ended) {
-			found = process
-		}
-	}
-	return found
-}
-
-// Running lists the commands that have not ended.
+// Running lists the commands that have not ended, oldest first.
 func (t *Table) Running() []*Process {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	var running []*Process
-	for _, process := range t.byPid {
+	for _, process := range t.Known() {
 		if process.running() {
 			running = append(running, process)
 		}
@@ -146,40 +163,14 @@ func (t *Table) Running() []*Process {
 	return running
 }
 
-func (t *Table) finished(process *Process) {
-	time.AfterFunc(keepFor, func() { t.expire(time.Now()) })
+// Known lists the commands that run and those that are remembered, oldest first.
+func (t *Table) Known() []*Process {
 	t.mu.Lock()
-	// Another command may bear the pid already: a pid is free once its leader is reaped and its group empty.
-	if t.byPid[process.Pid] == process {
-		t.ended = append(t.ended, process)
+	known := make([]*Process, 0, len(t.all))
+	for process := range t.all {
+		known = append(known, process)
 	}
 	t.mu.Unlock()
-	t.expire(time.Now())
-}
-
-// expire forgets what ended too long ago or is too much, except where descendants still run: those must stay
-// within reach of signals.
-func (t *Table) expire(now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	count, bytes := 0, 0
-	for i := len(t.ended) - 1; i >= 0; i-- {
-		process := t.ended[i]
-		count++
-		bytes += process.log.size()
-		over := count > keepCount || bytes > keepBytes || now.Sub(process.ended) >= keepFor
-		if over && !process.groupAlive() {
-			t.forget(process)
-		}
-	}
-}
-
-func (t *Table) forget(process *Process) {
-	delete(t.byPid, process.Pid)
-	for i, ended := range t.ended {
-		if ended == process {
-			t.ended = append(t.ended[:i], t.ended[i+1:]...)
-			return
-		}
-	}
+	sort.Slice(known, func(i, j int) bool { return known[i].started.Before(known[j].started) })
+	return known
 }

@@ -7,6 +7,11 @@
 // Commands inside a sandbox. Package, message and field names and numbers are those of the E2B `envd`
 // protocol, so that clients of that protocol can talk to the agent. What that protocol does not have sits at
 // field number 100 and above. Reserved numbers belong to its terminals, which the agent does not serve yet.
+//
+// A command is remembered after its end, with its output and how it ended: a detached one until too many ended
+// after it, any other for ten minutes at most. Of its output the last 64 MiB are kept (1 MiB where the sandbox has
+// no room on its disk). A place in the output is a count of bytes since the command's start, stdout and stderr
+// together, in the order in which they came: the sum of what `data` events carried and `skipped` events named.
 
 package process
 
@@ -162,7 +167,8 @@ func (x *ProcessConfig) GetCwd() string {
 	return ""
 }
 
-// A command by the pid that its `start` event gave, or by the tag it was started with.
+// A command by the pid that its `start` event gave, or by the tag it was started with. A pid comes back one day,
+// and then names the newer command; a tag names one command for as long as that is remembered.
 type ProcessSelector struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Selector:
@@ -246,10 +252,22 @@ func (*ProcessSelector_Pid) isProcessSelector_Selector() {}
 func (*ProcessSelector_Tag) isProcessSelector_Selector() {}
 
 type ProcessInfo struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Config        *ProcessConfig         `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	Pid           uint32                 `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
-	Tag           *string                `protobuf:"bytes,3,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Without the environment; arguments are cut where they are longer than 2 KiB together.
+	Config   *ProcessConfig `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	Pid      uint32         `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
+	Tag      *string        `protobuf:"bytes,3,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
+	Detached bool           `protobuf:"varint,100,opt,name=detached,proto3" json:"detached,omitempty"`
+	// Milliseconds since 1970 by the sandbox's clock.
+	StartedAtMs uint64 `protobuf:"varint,101,opt,name=started_at_ms,json=startedAtMs,proto3" json:"started_at_ms,omitempty"`
+	// 0 while it runs.
+	EndedAtMs uint64 `protobuf:"varint,102,opt,name=ended_at_ms,json=endedAtMs,proto3" json:"ended_at_ms,omitempty"`
+	// Absent while it runs.
+	End *ProcessEvent_EndEvent `protobuf:"bytes,103,opt,name=end,proto3" json:"end,omitempty"`
+	// All that it has written so far.
+	OutputBytes uint64 `protobuf:"varint,104,opt,name=output_bytes,json=outputBytes,proto3" json:"output_bytes,omitempty"`
+	// How many bytes from the beginning of that are no longer kept.
+	DroppedBytes  uint64 `protobuf:"varint,105,opt,name=dropped_bytes,json=droppedBytes,proto3" json:"dropped_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -305,13 +323,57 @@ func (x *ProcessInfo) GetTag() string {
 	return ""
 }
 
+func (x *ProcessInfo) GetDetached() bool {
+	if x != nil {
+		return x.Detached
+	}
+	return false
+}
+
+func (x *ProcessInfo) GetStartedAtMs() uint64 {
+	if x != nil {
+		return x.StartedAtMs
+	}
+	return 0
+}
+
+func (x *ProcessInfo) GetEndedAtMs() uint64 {
+	if x != nil {
+		return x.EndedAtMs
+	}
+	return 0
+}
+
+func (x *ProcessInfo) GetEnd() *ProcessEvent_EndEvent {
+	if x != nil {
+		return x.End
+	}
+	return nil
+}
+
+func (x *ProcessInfo) GetOutputBytes() uint64 {
+	if x != nil {
+		return x.OutputBytes
+	}
+	return 0
+}
+
+func (x *ProcessInfo) GetDroppedBytes() uint64 {
+	if x != nil {
+		return x.DroppedBytes
+	}
+	return 0
+}
+
 type StartRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Process *ProcessConfig         `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
-	// The caller's own name for the command; a running command's tag cannot be used again.
+	// The caller's own name for the command; it cannot be used again while the command is remembered.
 	Tag *string `protobuf:"bytes,3,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
 	// True gives the command a standard input to be fed by SendInput; otherwise it reads end-of-file.
-	Stdin         *bool `protobuf:"varint,4,opt,name=stdin,proto3,oneof" json:"stdin,omitempty"`
+	Stdin *bool `protobuf:"varint,4,opt,name=stdin,proto3,oneof" json:"stdin,omitempty"`
+	// The command is not its starter's: it is never held back, and is remembered longer.
+	Detached      bool `protobuf:"varint,100,opt,name=detached,proto3" json:"detached,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -367,6 +429,13 @@ func (x *StartRequest) GetStdin() bool {
 	return false
 }
 
+func (x *StartRequest) GetDetached() bool {
+	if x != nil {
+		return x.Detached
+	}
+	return false
+}
+
 type StartResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Event         *ProcessEvent          `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
@@ -414,8 +483,10 @@ func (x *StartResponse) GetEvent() *ProcessEvent {
 type ConnectRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Process *ProcessSelector       `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
-	// How many bytes of output (stdout and stderr together) the caller has already: the stream begins there.
-	Offset        uint64 `protobuf:"varint,100,opt,name=offset,proto3" json:"offset,omitempty"`
+	// How many bytes of output the caller has already: the stream begins there.
+	Offset uint64 `protobuf:"varint,100,opt,name=offset,proto3" json:"offset,omitempty"`
+	// The stream ends with what the log holds now, and has an `end` event only if the command has ended.
+	UntilNow      bool `protobuf:"varint,101,opt,name=until_now,json=untilNow,proto3" json:"until_now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -462,6 +533,13 @@ func (x *ConnectRequest) GetOffset() uint64 {
 		return x.Offset
 	}
 	return 0
+}
+
+func (x *ConnectRequest) GetUntilNow() bool {
+	if x != nil {
+		return x.UntilNow
+	}
+	return false
 }
 
 type ConnectResponse struct {
@@ -639,7 +717,9 @@ func (*ProcessEvent_Keepalive) isProcessEvent_Event() {}
 func (*ProcessEvent_Skipped) isProcessEvent_Event() {}
 
 type ListRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Also those that have ended and are remembered.
+	Ended         bool `protobuf:"varint,100,opt,name=ended,proto3" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -672,6 +752,13 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
 	return file_process_process_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ListRequest) GetEnded() bool {
+	if x != nil {
+		return x.Ended
+	}
+	return false
 }
 
 type ListResponse struct {
@@ -1041,8 +1128,10 @@ func (*CloseStdinResponse) Descriptor() ([]byte, []int) {
 }
 
 type ProcessEvent_StartEvent struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Pid           uint32                 `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Pid   uint32                 `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
+	// Milliseconds since 1970 by the sandbox's clock.
+	StartedAtMs   uint64 `protobuf:"varint,100,opt,name=started_at_ms,json=startedAtMs,proto3" json:"started_at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1080,6 +1169,13 @@ func (*ProcessEvent_StartEvent) Descriptor() ([]byte, []int) {
 func (x *ProcessEvent_StartEvent) GetPid() uint32 {
 	if x != nil {
 		return x.Pid
+	}
+	return 0
+}
+
+func (x *ProcessEvent_StartEvent) GetStartedAtMs() uint64 {
+	if x != nil {
+		return x.StartedAtMs
 	}
 	return 0
 }
@@ -1336,34 +1432,43 @@ const file_process_process_proto_rawDesc = "" +
 	"\x03pid\x18\x01 \x01(\rH\x00R\x03pid\x12\x12\n" +
 	"\x03tag\x18\x02 \x01(\tH\x00R\x03tagB\n" +
 	"\n" +
-	"\bselector\"n\n" +
+	"\bselector\"\xc8\x02\n" +
 	"\vProcessInfo\x12.\n" +
 	"\x06config\x18\x01 \x01(\v2\x16.process.ProcessConfigR\x06config\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\rR\x03pid\x12\x15\n" +
-	"\x03tag\x18\x03 \x01(\tH\x00R\x03tag\x88\x01\x01B\x06\n" +
-	"\x04_tag\"\x8a\x01\n" +
+	"\x03tag\x18\x03 \x01(\tH\x00R\x03tag\x88\x01\x01\x12\x1a\n" +
+	"\bdetached\x18d \x01(\bR\bdetached\x12\"\n" +
+	"\rstarted_at_ms\x18e \x01(\x04R\vstartedAtMs\x12\x1e\n" +
+	"\vended_at_ms\x18f \x01(\x04R\tendedAtMs\x120\n" +
+	"\x03end\x18g \x01(\v2\x1e.process.ProcessEvent.EndEventR\x03end\x12!\n" +
+	"\foutput_bytes\x18h \x01(\x04R\voutputBytes\x12#\n" +
+	"\rdropped_bytes\x18i \x01(\x04R\fdroppedBytesB\x06\n" +
+	"\x04_tag\"\xa6\x01\n" +
 	"\fStartRequest\x120\n" +
 	"\aprocess\x18\x01 \x01(\v2\x16.process.ProcessConfigR\aprocess\x12\x15\n" +
 	"\x03tag\x18\x03 \x01(\tH\x00R\x03tag\x88\x01\x01\x12\x19\n" +
-	"\x05stdin\x18\x04 \x01(\bH\x01R\x05stdin\x88\x01\x01B\x06\n" +
+	"\x05stdin\x18\x04 \x01(\bH\x01R\x05stdin\x88\x01\x01\x12\x1a\n" +
+	"\bdetached\x18d \x01(\bR\bdetachedB\x06\n" +
 	"\x04_tagB\b\n" +
 	"\x06_stdinJ\x04\b\x02\x10\x03\"<\n" +
 	"\rStartResponse\x12+\n" +
-	"\x05event\x18\x01 \x01(\v2\x15.process.ProcessEventR\x05event\"\\\n" +
+	"\x05event\x18\x01 \x01(\v2\x15.process.ProcessEventR\x05event\"y\n" +
 	"\x0eConnectRequest\x122\n" +
 	"\aprocess\x18\x01 \x01(\v2\x18.process.ProcessSelectorR\aprocess\x12\x16\n" +
-	"\x06offset\x18d \x01(\x04R\x06offset\">\n" +
+	"\x06offset\x18d \x01(\x04R\x06offset\x12\x1b\n" +
+	"\tuntil_now\x18e \x01(\bR\buntilNow\">\n" +
 	"\x0fConnectResponse\x12+\n" +
-	"\x05event\x18\x01 \x01(\v2\x15.process.ProcessEventR\x05event\"\xdf\x04\n" +
+	"\x05event\x18\x01 \x01(\v2\x15.process.ProcessEventR\x05event\"\x83\x05\n" +
 	"\fProcessEvent\x128\n" +
 	"\x05start\x18\x01 \x01(\v2 .process.ProcessEvent.StartEventH\x00R\x05start\x125\n" +
 	"\x04data\x18\x02 \x01(\v2\x1f.process.ProcessEvent.DataEventH\x00R\x04data\x122\n" +
 	"\x03end\x18\x03 \x01(\v2\x1e.process.ProcessEvent.EndEventH\x00R\x03end\x12?\n" +
 	"\tkeepalive\x18\x04 \x01(\v2\x1f.process.ProcessEvent.KeepAliveH\x00R\tkeepalive\x12>\n" +
-	"\askipped\x18d \x01(\v2\".process.ProcessEvent.SkippedEventH\x00R\askipped\x1a\x1e\n" +
+	"\askipped\x18d \x01(\v2\".process.ProcessEvent.SkippedEventH\x00R\askipped\x1aB\n" +
 	"\n" +
 	"StartEvent\x12\x10\n" +
-	"\x03pid\x18\x01 \x01(\rR\x03pid\x1aO\n" +
+	"\x03pid\x18\x01 \x01(\rR\x03pid\x12\"\n" +
+	"\rstarted_at_ms\x18d \x01(\x04R\vstartedAtMs\x1aO\n" +
 	"\tDataEvent\x12\x18\n" +
 	"\x06stdout\x18\x01 \x01(\fH\x00R\x06stdout\x12\x18\n" +
 	"\x06stderr\x18\x02 \x01(\fH\x00R\x06stderrB\b\n" +
@@ -1377,8 +1482,9 @@ const file_process_process_proto_rawDesc = "" +
 	"\tKeepAlive\x1a$\n" +
 	"\fSkippedEvent\x12\x14\n" +
 	"\x05bytes\x18\x01 \x01(\x04R\x05bytesB\a\n" +
-	"\x05event\"\r\n" +
-	"\vListRequest\"B\n" +
+	"\x05event\"#\n" +
+	"\vListRequest\x12\x14\n" +
+	"\x05ended\x18d \x01(\bR\x05ended\"B\n" +
 	"\fListResponse\x122\n" +
 	"\tprocesses\x18\x01 \x03(\v2\x14.process.ProcessInfoR\tprocesses\"5\n" +
 	"\fProcessInput\x12\x16\n" +
@@ -1458,38 +1564,39 @@ var file_process_process_proto_goTypes = []any{
 var file_process_process_proto_depIdxs = []int32{
 	18, // 0: process.ProcessConfig.envs:type_name -> process.ProcessConfig.EnvsEntry
 	1,  // 1: process.ProcessInfo.config:type_name -> process.ProcessConfig
-	1,  // 2: process.StartRequest.process:type_name -> process.ProcessConfig
-	8,  // 3: process.StartResponse.event:type_name -> process.ProcessEvent
-	2,  // 4: process.ConnectRequest.process:type_name -> process.ProcessSelector
-	8,  // 5: process.ConnectResponse.event:type_name -> process.ProcessEvent
-	19, // 6: process.ProcessEvent.start:type_name -> process.ProcessEvent.StartEvent
-	20, // 7: process.ProcessEvent.data:type_name -> process.ProcessEvent.DataEvent
-	21, // 8: process.ProcessEvent.end:type_name -> process.ProcessEvent.EndEvent
-	22, // 9: process.ProcessEvent.keepalive:type_name -> process.ProcessEvent.KeepAlive
-	23, // 10: process.ProcessEvent.skipped:type_name -> process.ProcessEvent.SkippedEvent
-	3,  // 11: process.ListResponse.processes:type_name -> process.ProcessInfo
-	2,  // 12: process.SendInputRequest.process:type_name -> process.ProcessSelector
-	11, // 13: process.SendInputRequest.input:type_name -> process.ProcessInput
-	2,  // 14: process.SendSignalRequest.process:type_name -> process.ProcessSelector
-	0,  // 15: process.SendSignalRequest.signal:type_name -> process.Signal
-	2,  // 16: process.CloseStdinRequest.process:type_name -> process.ProcessSelector
-	4,  // 17: process.Process.Start:input_type -> process.StartRequest
-	6,  // 18: process.Process.Connect:input_type -> process.ConnectRequest
-	9,  // 19: process.Process.List:input_type -> process.ListRequest
-	12, // 20: process.Process.SendInput:input_type -> process.SendInputRequest
-	14, // 21: process.Process.SendSignal:input_type -> process.SendSignalRequest
-	16, // 22: process.Process.CloseStdin:input_type -> process.CloseStdinRequest
-	5,  // 23: process.Process.Start:output_type -> process.StartResponse
-	7,  // 24: process.Process.Connect:output_type -> process.ConnectResponse
-	10, // 25: process.Process.List:output_type -> process.ListResponse
-	13, // 26: process.Process.SendInput:output_type -> process.SendInputResponse
-	15, // 27: process.Process.SendSignal:output_type -> process.SendSignalResponse
-	17, // 28: process.Process.CloseStdin:output_type -> process.CloseStdinResponse
-	23, // [23:29] is the sub-list for method output_type
-	17, // [17:23] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	21, // 2: process.ProcessInfo.end:type_name -> process.ProcessEvent.EndEvent
+	1,  // 3: process.StartRequest.process:type_name -> process.ProcessConfig
+	8,  // 4: process.StartResponse.event:type_name -> process.ProcessEvent
+	2,  // 5: process.ConnectRequest.process:type_name -> process.ProcessSelector
+	8,  // 6: process.ConnectResponse.event:type_name -> process.ProcessEvent
+	19, // 7: process.ProcessEvent.start:type_name -> process.ProcessEvent.StartEvent
+	20, // 8: process.ProcessEvent.data:type_name -> process.ProcessEvent.DataEvent
+	21, // 9: process.ProcessEvent.end:type_name -> process.ProcessEvent.EndEvent
+	22, // 10: process.ProcessEvent.keepalive:type_name -> process.ProcessEvent.KeepAlive
+	23, // 11: process.ProcessEvent.skipped:type_name -> process.ProcessEvent.SkippedEvent
+	3,  // 12: process.ListResponse.processes:type_name -> process.ProcessInfo
+	2,  // 13: process.SendInputRequest.process:type_name -> process.ProcessSelector
+	11, // 14: process.SendInputRequest.input:type_name -> process.ProcessInput
+	2,  // 15: process.SendSignalRequest.process:type_name -> process.ProcessSelector
+	0,  // 16: process.SendSignalRequest.signal:type_name -> process.Signal
+	2,  // 17: process.CloseStdinRequest.process:type_name -> process.ProcessSelector
+	4,  // 18: process.Process.Start:input_type -> process.StartRequest
+	6,  // 19: process.Process.Connect:input_type -> process.ConnectRequest
+	9,  // 20: process.Process.List:input_type -> process.ListRequest
+	12, // 21: process.Process.SendInput:input_type -> process.SendInputRequest
+	14, // 22: process.Process.SendSignal:input_type -> process.SendSignalRequest
+	16, // 23: process.Process.CloseStdin:input_type -> process.CloseStdinRequest
+	5,  // 24: process.Process.Start:output_type -> process.StartResponse
+	7,  // 25: process.Process.Connect:output_type -> process.ConnectResponse
+	10, // 26: process.Process.List:output_type -> process.ListResponse
+	13, // 27: process.Process.SendInput:output_type -> process.SendInputResponse
+	15, // 28: process.Process.SendSignal:output_type -> process.SendSignalResponse
+	17, // 29: process.Process.CloseStdin:output_type -> process.CloseStdinResponse
+	24, // [24:30] is the sub-list for method output_type
+	18, // [18:24] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_process_process_proto_init() }

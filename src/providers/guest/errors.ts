@@ -3,12 +3,15 @@ import { DeadlineError } from '../../base/deadline.ts';
 import { reasonOf } from '../../base/reason.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
+import { isNotRunning } from './not-running.ts';
 
 /** What the agent's refusals mean to our callers; everything else is a sandbox that cannot be reached. */
 const meanings: Partial<Record<Code, ErrorCode>> = {
   [Code.InvalidArgument]: 'invalid_value',
   [Code.NotFound]: 'invalid_value',
   [Code.PermissionDenied]: 'invalid_value',
+  [Code.AlreadyExists]: 'invalid_value',
+  [Code.Aborted]: 'interrupted',
   [Code.ResourceExhausted]: 'provider_failed',
   [Code.DeadlineExceeded]: 'deadline_exceeded',
 };
@@ -30,8 +33,9 @@ export function linkFailureReason(error: unknown): string {
   return toEmergentError(error, 'calling the sandbox agent').message;
 }
 
-/** The link broke, or what is behind it is gone, as opposed to an answer that says no. */
+/** The link broke, as opposed to an answer that says no, and to a sandbox that is known not to run. */
 export function isLinkFailure(error: unknown): boolean {
   const known = toEmergentError(error, 'calling the sandbox agent');
-  return known instanceof EmergentError && linkFailures.includes(known.code);
+  if (!(known instanceof EmergentError) || isNotRunning(known)) return false;
+  return linkFailures.includes(known.code);
 }

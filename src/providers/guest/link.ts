@@ -63,6 +63,11 @@ export class GuestLink {
     return stream;
   }
 
+  /** Resolves when the agent has answered on the session, which is opened if need be. */
+  async reach(): Promise<void> {
+    await ping(await this.#usable());
+  }
+
   /** Ends `stream`, which runs beside the session, when the agent no longer answers on the session. */
   async guard(stream: GuardedStream): Promise<void> {
     const connection = await this.#usable();

@@ -1,6 +1,5 @@
 import { createClient } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
-import type { Clock } from '../../base/clock.ts';
 import { withDeadline } from '../../base/deadline.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ExecProcess, ExecRequest } from '../../domain/exec.ts';
@@ -9,21 +8,28 @@ import { toEmergentError } from './errors.ts';
 import { BulkLink } from './bulk.ts';
 import { GuestFiles } from './files.ts';
 import { Agent } from './gen/emergent/agent/v1/agent_pb.ts';
+import { Process } from './gen/process/process_pb.ts';
 import { sessionSend } from './http.ts';
 import { GuestLink } from './link.ts';
 import type { GuestLinkOptions } from './link.ts';
+import { OpenReaders } from './open-readers.ts';
 import { startProcess } from './process.ts';
+import type { GuestProcessOptions } from './process.ts';
+import { GuestProcesses } from './processes.ts';
+import { terminate } from './terminate.ts';
 import { guestTransport } from './transport.ts';
 
 const readyDeadlineMs = 20_000;
 
 /** A sandbox that runs our agent, seen from the host: all a provider must add is how to dial it. */
 export class GuestSandbox {
+  readonly processes: GuestProcesses;
   readonly #link: GuestLink;
   readonly #bulk: BulkLink;
   readonly #transport: Transport;
   readonly #files: GuestFiles;
-  readonly #clock: Clock;
+  readonly #readers = new OpenReaders();
+  readonly #commands: GuestProcessOptions;
 
   constructor(options: GuestLinkOptions) {
     this.#link = new GuestLink(options);
@@ -31,7 +37,12 @@ export class GuestSandbox {
     const send = sessionSend(this.#link);
     this.#transport = guestTransport(send);
     this.#files = new GuestFiles(send, this.#bulk);
-    this.#clock = options.clock;
+    this.#commands = {
+      client: createClient(Process, this.#transport),
+      clock: options.clock,
+      readers: this.#readers,
+    };
+    this.processes = new GuestProcesses(this.#commands);
   }
 
   /** Resolves when the agent has said, by itself, that it takes commands. */
@@ -56,7 +67,17 @@ export class GuestSandbox {
   }
 
   exec(request: ExecRequest, signal: AbortSignal): Promise<ExecProcess> {
-    return startProcess(this.#transport, request, this.#clock, signal);
+    return startProcess(this.#commands, request, signal);
+  }
+
+  /**
+   * Ends every process in the sandbox, by SIGTERM and after `graceMs` by SIGKILL, and takes no more commands. When
+   * it resolves, whoever read a command's output through this has it all, with its exit. Fails within seconds when
+   * the sandbox cannot be reached.
+   */
+  terminate(graceMs: number, signal: AbortSignal): Promise<void> {
+    const [link, transport, readers] = [this.#link, this.#transport, this.#readers];
+    return terminate({ link, transport, readers }, graceMs, signal);
   }
 
   readFile(path: string, signal: AbortSignal): Promise<FileContent> {

@@ -5,6 +5,11 @@
 // Commands inside a sandbox. Package, message and field names and numbers are those of the E2B `envd`
 // protocol, so that clients of that protocol can talk to the agent. What that protocol does not have sits at
 // field number 100 and above. Reserved numbers belong to its terminals, which the agent does not serve yet.
+//
+// A command is remembered after its end, with its output and how it ended: a detached one until too many ended
+// after it, any other for ten minutes at most. Of its output the last 64 MiB are kept (1 MiB where the sandbox has
+// no room on its disk). A place in the output is a count of bytes since the command's start, stdout and stderr
+// together, in the order in which they came: the sum of what `data` events carried and `skipped` events named.
 package processconnect
 
 import (
@@ -54,13 +59,13 @@ const (
 type ProcessClient interface {
 	// Starts a command and streams its output: one `start`, then `data`, then one `end`. The reader is given
 	// every byte; a reader that is slow holds the command back as a full pipe would. A reader that goes away
-	// leaves the command running.
+	// leaves the command running. A detached command is never held back: its reader is one as by Connect.
 	Start(context.Context, *process.StartRequest) (*connect.ServerStreamForClient[process.StartResponse], error)
 	// Streams a command that was started before: `start`, what its log still holds, what comes, `end`. Also
 	// for a command that ended, as long as the agent remembers it. A slow reader never holds the command back:
 	// it misses output, and a `skipped` event says how much.
 	Connect(context.Context, *process.ConnectRequest) (*connect.ServerStreamForClient[process.ConnectResponse], error)
-	// The commands that are running.
+	// The commands that are running, and the remembered ones if asked for: oldest first, the newest 1024.
 	List(context.Context, *process.ListRequest) (*process.ListResponse, error)
 	// Writes to standard input; answers when the command's pipe has taken everything.
 	SendInput(context.Context, *process.SendInputRequest) (*process.SendInputResponse, error)
@@ -180,13 +185,13 @@ func (c *processClient) CloseStdin(ctx context.Context, req *process.CloseStdinR
 type ProcessHandler interface {
 	// Starts a command and streams its output: one `start`, then `data`, then one `end`. The reader is given
 	// every byte; a reader that is slow holds the command back as a full pipe would. A reader that goes away
-	// leaves the command running.
+	// leaves the command running. A detached command is never held back: its reader is one as by Connect.
 	Start(context.Context, *process.StartRequest, *connect.ServerStream[process.StartResponse]) error
 	// Streams a command that was started before: `start`, what its log still holds, what comes, `end`. Also
 	// for a command that ended, as long as the agent remembers it. A slow reader never holds the command back:
 	// it misses output, and a `skipped` event says how much.
 	Connect(context.Context, *process.ConnectRequest, *connect.ServerStream[process.ConnectResponse]) error
-	// The commands that are running.
+	// The commands that are running, and the remembered ones if asked for: oldest first, the newest 1024.
 	List(context.Context, *process.ListRequest) (*process.ListResponse, error)
 	// Writes to standard input; answers when the command's pipe has taken everything.
 	SendInput(context.Context, *process.SendInputRequest) (*process.SendInputResponse, error)

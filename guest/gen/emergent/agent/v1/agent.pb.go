@@ -113,6 +113,115 @@ func (x *ReadyResponse) GetBootId() string {
 	return ""
 }
 
+type TerminateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most ten minutes.
+	GraceMs       uint32 `protobuf:"varint,1,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TerminateRequest) Reset() {
+	*x = TerminateRequest{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TerminateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TerminateRequest) ProtoMessage() {}
+
+func (x *TerminateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TerminateRequest.ProtoReflect.Descriptor instead.
+func (*TerminateRequest) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *TerminateRequest) GetGraceMs() uint32 {
+	if x != nil {
+		return x.GraceMs
+	}
+	return 0
+}
+
+// Counts of processes, whoever started them.
+type TerminateResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those that were told to end.
+	Asked uint32 `protobuf:"varint,1,opt,name=asked,proto3" json:"asked,omitempty"`
+	// Those that had to be killed.
+	Killed uint32 `protobuf:"varint,2,opt,name=killed,proto3" json:"killed,omitempty"`
+	// Those that are still there: nothing can end them from inside.
+	Left          uint32 `protobuf:"varint,3,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TerminateResponse) Reset() {
+	*x = TerminateResponse{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TerminateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TerminateResponse) ProtoMessage() {}
+
+func (x *TerminateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TerminateResponse.ProtoReflect.Descriptor instead.
+func (*TerminateResponse) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *TerminateResponse) GetAsked() uint32 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
+}
+
+func (x *TerminateResponse) GetKilled() uint32 {
+	if x != nil {
+		return x.Killed
+	}
+	return 0
+}
+
+func (x *TerminateResponse) GetLeft() uint32 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
 var File_emergent_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_emergent_agent_v1_agent_proto_rawDesc = "" +
@@ -121,9 +230,16 @@ const file_emergent_agent_v1_agent_proto_rawDesc = "" +
 	"\fReadyRequest\"B\n" +
 	"\rReadyResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x17\n" +
-	"\aboot_id\x18\x02 \x01(\tR\x06bootId2U\n" +
+	"\aboot_id\x18\x02 \x01(\tR\x06bootId\"-\n" +
+	"\x10TerminateRequest\x12\x19\n" +
+	"\bgrace_ms\x18\x01 \x01(\rR\agraceMs\"U\n" +
+	"\x11TerminateResponse\x12\x14\n" +
+	"\x05asked\x18\x01 \x01(\rR\x05asked\x12\x16\n" +
+	"\x06killed\x18\x02 \x01(\rR\x06killed\x12\x12\n" +
+	"\x04left\x18\x03 \x01(\rR\x04left2\xad\x01\n" +
 	"\x05Agent\x12L\n" +
-	"\x05Ready\x12\x1f.emergent.agent.v1.ReadyRequest\x1a .emergent.agent.v1.ReadyResponse0\x01B2Z0emergent.dev/guest/gen/emergent/agent/v1;agentv1b\x06proto3"
+	"\x05Ready\x12\x1f.emergent.agent.v1.ReadyRequest\x1a .emergent.agent.v1.ReadyResponse0\x01\x12V\n" +
+	"\tTerminate\x12#.emergent.agent.v1.TerminateRequest\x1a$.emergent.agent.v1.TerminateResponseB2Z0emergent.dev/guest/gen/emergent/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_emergent_agent_v1_agent_proto_rawDescOnce sync.Once
@@ -137,16 +253,20 @@ func file_emergent_agent_v1_agent_proto_rawDescGZIP() []byte {
 	return file_emergent_agent_v1_agent_proto_rawDescData
 }
 
-var file_emergent_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_emergent_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_emergent_agent_v1_agent_proto_goTypes = []any{
-	(*ReadyRequest)(nil),  // 0: emergent.agent.v1.ReadyRequest
-	(*ReadyResponse)(nil), // 1: emergent.agent.v1.ReadyResponse
+	(*ReadyRequest)(nil),      // 0: emergent.agent.v1.ReadyRequest
+	(*ReadyResponse)(nil),     // 1: emergent.agent.v1.ReadyResponse
+	(*TerminateRequest)(nil),  // 2: emergent.agent.v1.TerminateRequest
+	(*TerminateResponse)(nil), // 3: emergent.agent.v1.TerminateResponse
 }
 var file_emergent_agent_v1_agent_proto_depIdxs = []int32{
 	0, // 0: emergent.agent.v1.Agent.Ready:input_type -> emergent.agent.v1.ReadyRequest
-	1, // 1: emergent.agent.v1.Agent.Ready:output_type -> emergent.agent.v1.ReadyResponse
-	1, // [1:2] is the sub-list for method output_type
-	0, // [0:1] is the sub-list for method input_type
+	2, // 1: emergent.agent.v1.Agent.Terminate:input_type -> emergent.agent.v1.TerminateRequest
+	1, // 2: emergent.agent.v1.Agent.Ready:output_type -> emergent.agent.v1.ReadyResponse
+	3, // 3: emergent.agent.v1.Agent.Terminate:output_type -> emergent.agent.v1.TerminateResponse
+	2, // [2:4] is the sub-list for method output_type
+	0, // [0:2] is the sub-list for method input_type
 	0, // [0:0] is the sub-list for extension type_name
 	0, // [0:0] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
@@ -163,7 +283,7 @@ func file_emergent_agent_v1_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emergent_agent_v1_agent_proto_rawDesc), len(file_emergent_agent_v1_agent_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

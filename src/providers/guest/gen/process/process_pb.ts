@@ -5,6 +5,11 @@
 // Commands inside a sandbox. Package, message and field names and numbers are those of the E2B `envd`
 // protocol, so that clients of that protocol can talk to the agent. What that protocol does not have sits at
 // field number 100 and above. Reserved numbers belong to its terminals, which the agent does not serve yet.
+//
+// A command is remembered after its end, with its output and how it ended: a detached one until too many ended
+// after it, any other for ten minutes at most. Of its output the last 64 MiB are kept (1 MiB where the sandbox has
+// no room on its disk). A place in the output is a count of bytes since the command's start, stdout and stderr
+// together, in the order in which they came: the sum of what `data` events carried and `skipped` events named.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -14,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file process/process.proto.
  */
 export const file_process_process: GenFile = /*@__PURE__*/
-  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MioQEKDVByb2Nlc3NDb25maWcSCwoDY21kGAEgASgJEgwKBGFyZ3MYAiADKAkSLgoEZW52cxgDIAMoCzIgLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZy5FbnZzRW50cnkSEAoDY3dkGAQgASgJSACIAQEaKwoJRW52c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2N3ZCI7Cg9Qcm9jZXNzU2VsZWN0b3ISDQoDcGlkGAEgASgNSAASDQoDdGFnGAIgASgJSABCCgoIc2VsZWN0b3IiXAoLUHJvY2Vzc0luZm8SJgoGY29uZmlnGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEgsKA3BpZBgCIAEoDRIQCgN0YWcYAyABKAlIAIgBAUIGCgRfdGFnInUKDFN0YXJ0UmVxdWVzdBInCgdwcm9jZXNzGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEhAKA3RhZxgDIAEoCUgAiAEBEhIKBXN0ZGluGAQgASgISAGIAQFCBgoEX3RhZ0IICgZfc3RkaW5KBAgCEAMiNQoNU3RhcnRSZXNwb25zZRIkCgVldmVudBgBIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0V2ZW50IksKDkNvbm5lY3RSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIOCgZvZmZzZXQYZCABKAQiNwoPQ29ubmVjdFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQi/AMKDFByb2Nlc3NFdmVudBIxCgVzdGFydBgBIAEoCzIgLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LlN0YXJ0RXZlbnRIABIvCgRkYXRhGAIgASgLMh8ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuRGF0YUV2ZW50SAASLQoDZW5kGAMgASgLMh4ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuRW5kRXZlbnRIABI0CglrZWVwYWxpdmUYBCABKAsyHy5wcm9jZXNzLlByb2Nlc3NFdmVudC5LZWVwQWxpdmVIABI1Cgdza2lwcGVkGGQgASgLMiIucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuU2tpcHBlZEV2ZW50SAAaGQoKU3RhcnRFdmVudBILCgNwaWQYASABKA0aPwoJRGF0YUV2ZW50EhAKBnN0ZG91dBgBIAEoDEgAEhAKBnN0ZGVychgCIAEoDEgAQggKBm91dHB1dEoECAMQBBpbCghFbmRFdmVudBIRCglleGl0X2NvZGUYASABKBESDgoGZXhpdGVkGAIgASgIEg4KBnN0YXR1cxgDIAEoCRISCgVlcnJvchgEIAEoCUgAiAEBQggKBl9lcnJvchoLCglLZWVwQWxpdmUaHQoMU2tpcHBlZEV2ZW50Eg0KBWJ5dGVzGAEgASgEQgcKBWV2ZW50Ig0KC0xpc3RSZXF1ZXN0IjcKDExpc3RSZXNwb25zZRInCglwcm9jZXNzZXMYASADKAsyFC5wcm9jZXNzLlByb2Nlc3NJbmZvIi4KDFByb2Nlc3NJbnB1dBIPCgVzdGRpbhgBIAEoDEgAQgcKBWlucHV0SgQIAhADImMKEFNlbmRJbnB1dFJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yEiQKBWlucHV0GAIgASgLMhUucHJvY2Vzcy5Qcm9jZXNzSW5wdXQiEwoRU2VuZElucHV0UmVzcG9uc2UiXwoRU2VuZFNpZ25hbFJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yEh8KBnNpZ25hbBgCIAEoDjIPLnByb2Nlc3MuU2lnbmFsIhQKElNlbmRTaWduYWxSZXNwb25zZSI+ChFDbG9zZVN0ZGluUmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3IiFAoSQ2xvc2VTdGRpblJlc3BvbnNlKqoBCgZTaWduYWwSFgoSU0lHTkFMX1VOU1BFQ0lGSUVEEAASEQoNU0lHTkFMX1NJR0hVUBABEhEKDVNJR05BTF9TSUdJTlQQAhISCg5TSUdOQUxfU0lHUVVJVBADEhIKDlNJR05BTF9TSUdLSUxMEAkSEgoOU0lHTkFMX1NJR1VTUjEQChISCg5TSUdOQUxfU0lHVVNSMhAMEhIKDlNJR05BTF9TSUdURVJNEA8yigMKB1Byb2Nlc3MSOAoFU3RhcnQSFS5wcm9jZXNzLlN0YXJ0UmVxdWVzdBoWLnByb2Nlc3MuU3RhcnRSZXNwb25zZTABEj4KB0Nvbm5lY3QSFy5wcm9jZXNzLkNvbm5lY3RSZXF1ZXN0GhgucHJvY2Vzcy5Db25uZWN0UmVzcG9uc2UwARIzCgRMaXN0EhQucHJvY2Vzcy5MaXN0UmVxdWVzdBoVLnByb2Nlc3MuTGlzdFJlc3BvbnNlEkIKCVNlbmRJbnB1dBIZLnByb2Nlc3MuU2VuZElucHV0UmVxdWVzdBoaLnByb2Nlc3MuU2VuZElucHV0UmVzcG9uc2USRQoKU2VuZFNpZ25hbBIaLnByb2Nlc3MuU2VuZFNpZ25hbFJlcXVlc3QaGy5wcm9jZXNzLlNlbmRTaWduYWxSZXNwb25zZRJFCgpDbG9zZVN0ZGluEhoucHJvY2Vzcy5DbG9zZVN0ZGluUmVxdWVzdBobLnByb2Nlc3MuQ2xvc2VTdGRpblJlc3BvbnNlQiBaHmVtZXJnZW50LmRldi9ndWVzdC9nZW4vcHJvY2Vzc2IGcHJvdG8z");
+  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MioQEKDVByb2Nlc3NDb25maWcSCwoDY21kGAEgASgJEgwKBGFyZ3MYAiADKAkSLgoEZW52cxgDIAMoCzIgLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZy5FbnZzRW50cnkSEAoDY3dkGAQgASgJSACIAQEaKwoJRW52c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2N3ZCI7Cg9Qcm9jZXNzU2VsZWN0b3ISDQoDcGlkGAEgASgNSAASDQoDdGFnGAIgASgJSABCCgoIc2VsZWN0b3Ii9AEKC1Byb2Nlc3NJbmZvEiYKBmNvbmZpZxgBIAEoCzIWLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZxILCgNwaWQYAiABKA0SEAoDdGFnGAMgASgJSACIAQESEAoIZGV0YWNoZWQYZCABKAgSFQoNc3RhcnRlZF9hdF9tcxhlIAEoBBITCgtlbmRlZF9hdF9tcxhmIAEoBBIrCgNlbmQYZyABKAsyHi5wcm9jZXNzLlByb2Nlc3NFdmVudC5FbmRFdmVudBIUCgxvdXRwdXRfYnl0ZXMYaCABKAQSFQoNZHJvcHBlZF9ieXRlcxhpIAEoBEIGCgRfdGFnIocBCgxTdGFydFJlcXVlc3QSJwoHcHJvY2VzcxgBIAEoCzIWLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZxIQCgN0YWcYAyABKAlIAIgBARISCgVzdGRpbhgEIAEoCEgBiAEBEhAKCGRldGFjaGVkGGQgASgIQgYKBF90YWdCCAoGX3N0ZGluSgQIAhADIjUKDVN0YXJ0UmVzcG9uc2USJAoFZXZlbnQYASABKAsyFS5wcm9jZXNzLlByb2Nlc3NFdmVudCJeCg5Db25uZWN0UmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISDgoGb2Zmc2V0GGQgASgEEhEKCXVudGlsX25vdxhlIAEoCCI3Cg9Db25uZWN0UmVzcG9uc2USJAoFZXZlbnQYASABKAsyFS5wcm9jZXNzLlByb2Nlc3NFdmVudCKTBAoMUHJvY2Vzc0V2ZW50EjEKBXN0YXJ0GAEgASgLMiAucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuU3RhcnRFdmVudEgAEi8KBGRhdGEYAiABKAsyHy5wcm9jZXNzLlByb2Nlc3NFdmVudC5EYXRhRXZlbnRIABItCgNlbmQYAyABKAsyHi5wcm9jZXNzLlByb2Nlc3NFdmVudC5FbmRFdmVudEgAEjQKCWtlZXBhbGl2ZRgEIAEoCzIfLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LktlZXBBbGl2ZUgAEjUKB3NraXBwZWQYZCABKAsyIi5wcm9jZXNzLlByb2Nlc3NFdmVudC5Ta2lwcGVkRXZlbnRIABowCgpTdGFydEV2ZW50EgsKA3BpZBgBIAEoDRIVCg1zdGFydGVkX2F0X21zGGQgASgEGj8KCURhdGFFdmVudBIQCgZzdGRvdXQYASABKAxIABIQCgZzdGRlcnIYAiABKAxIAEIICgZvdXRwdXRKBAgDEAQaWwoIRW5kRXZlbnQSEQoJZXhpdF9jb2RlGAEgASgREg4KBmV4aXRlZBgCIAEoCBIOCgZzdGF0dXMYAyABKAkSEgoFZXJyb3IYBCABKAlIAIgBAUIICgZfZXJyb3IaCwoJS2VlcEFsaXZlGh0KDFNraXBwZWRFdmVudBINCgVieXRlcxgBIAEoBEIHCgVldmVudCIcCgtMaXN0UmVxdWVzdBINCgVlbmRlZBhkIAEoCCI3CgxMaXN0UmVzcG9uc2USJwoJcHJvY2Vzc2VzGAEgAygLMhQucHJvY2Vzcy5Qcm9jZXNzSW5mbyIuCgxQcm9jZXNzSW5wdXQSDwoFc3RkaW4YASABKAxIAEIHCgVpbnB1dEoECAIQAyJjChBTZW5kSW5wdXRSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIkCgVpbnB1dBgCIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0lucHV0IhMKEVNlbmRJbnB1dFJlc3BvbnNlIl8KEVNlbmRTaWduYWxSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIfCgZzaWduYWwYAiABKA4yDy5wcm9jZXNzLlNpZ25hbCIUChJTZW5kU2lnbmFsUmVzcG9uc2UiPgoRQ2xvc2VTdGRpblJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yIhQKEkNsb3NlU3RkaW5SZXNwb25zZSqqAQoGU2lnbmFsEhYKElNJR05BTF9VTlNQRUNJRklFRBAAEhEKDVNJR05BTF9TSUdIVVAQARIRCg1TSUdOQUxfU0lHSU5UEAISEgoOU0lHTkFMX1NJR1FVSVQQAxISCg5TSUdOQUxfU0lHS0lMTBAJEhIKDlNJR05BTF9TSUdVU1IxEAoSEgoOU0lHTkFMX1NJR1VTUjIQDBISCg5TSUdOQUxfU0lHVEVSTRAPMooDCgdQcm9jZXNzEjgKBVN0YXJ0EhUucHJvY2Vzcy5TdGFydFJlcXVlc3QaFi5wcm9jZXNzLlN0YXJ0UmVzcG9uc2UwARI+CgdDb25uZWN0EhcucHJvY2Vzcy5Db25uZWN0UmVxdWVzdBoYLnByb2Nlc3MuQ29ubmVjdFJlc3BvbnNlMAESMwoETGlzdBIULnByb2Nlc3MuTGlzdFJlcXVlc3QaFS5wcm9jZXNzLkxpc3RSZXNwb25zZRJCCglTZW5kSW5wdXQSGS5wcm9jZXNzLlNlbmRJbnB1dFJlcXVlc3QaGi5wcm9jZXNzLlNlbmRJbnB1dFJlc3BvbnNlEkUKClNlbmRTaWduYWwSGi5wcm9jZXNzLlNlbmRTaWduYWxSZXF1ZXN0GhsucHJvY2Vzcy5TZW5kU2lnbmFsUmVzcG9uc2USRQoKQ2xvc2VTdGRpbhIaLnByb2Nlc3MuQ2xvc2VTdGRpblJlcXVlc3QaGy5wcm9jZXNzLkNsb3NlU3RkaW5SZXNwb25zZUIgWh5lbWVyZ2VudC5kZXYvZ3Vlc3QvZ2VuL3Byb2Nlc3NiBnByb3RvMw");
 
 /**
  * @generated from message process.ProcessConfig
@@ -57,7 +62,8 @@ export const ProcessConfigSchema: GenMessage<ProcessConfig> = /*@__PURE__*/
   messageDesc(file_process_process, 0);
 
 /**
- * A command by the pid that its `start` event gave, or by the tag it was started with.
+ * A command by the pid that its `start` event gave, or by the tag it was started with. A pid comes back one day,
+ * and then names the newer command; a tag names one command for as long as that is remembered.
  *
  * @generated from message process.ProcessSelector
  */
@@ -92,6 +98,8 @@ export const ProcessSelectorSchema: GenMessage<ProcessSelector> = /*@__PURE__*/
  */
 export type ProcessInfo = Message<"process.ProcessInfo"> & {
   /**
+   * Without the environment; arguments are cut where they are longer than 2 KiB together.
+   *
    * @generated from field: process.ProcessConfig config = 1;
    */
   config?: ProcessConfig | undefined;
@@ -105,6 +113,46 @@ export type ProcessInfo = Message<"process.ProcessInfo"> & {
    * @generated from field: optional string tag = 3;
    */
   tag?: string | undefined;
+
+  /**
+   * @generated from field: bool detached = 100;
+   */
+  detached: boolean;
+
+  /**
+   * Milliseconds since 1970 by the sandbox's clock.
+   *
+   * @generated from field: uint64 started_at_ms = 101;
+   */
+  startedAtMs: bigint;
+
+  /**
+   * 0 while it runs.
+   *
+   * @generated from field: uint64 ended_at_ms = 102;
+   */
+  endedAtMs: bigint;
+
+  /**
+   * Absent while it runs.
+   *
+   * @generated from field: process.ProcessEvent.EndEvent end = 103;
+   */
+  end?: ProcessEvent_EndEvent | undefined;
+
+  /**
+   * All that it has written so far.
+   *
+   * @generated from field: uint64 output_bytes = 104;
+   */
+  outputBytes: bigint;
+
+  /**
+   * How many bytes from the beginning of that are no longer kept.
+   *
+   * @generated from field: uint64 dropped_bytes = 105;
+   */
+  droppedBytes: bigint;
 };
 
 /**
@@ -124,7 +172,7 @@ export type StartRequest = Message<"process.StartRequest"> & {
   process?: ProcessConfig | undefined;
 
   /**
-   * The caller's own name for the command; a running command's tag cannot be used again.
+   * The caller's own name for the command; it cannot be used again while the command is remembered.
    *
    * @generated from field: optional string tag = 3;
    */
@@ -136,6 +184,13 @@ export type StartRequest = Message<"process.StartRequest"> & {
    * @generated from field: optional bool stdin = 4;
    */
   stdin?: boolean | undefined;
+
+  /**
+   * The command is not its starter's: it is never held back, and is remembered longer.
+   *
+   * @generated from field: bool detached = 100;
+   */
+  detached: boolean;
 };
 
 /**
@@ -172,11 +227,18 @@ export type ConnectRequest = Message<"process.ConnectRequest"> & {
   process?: ProcessSelector | undefined;
 
   /**
-   * How many bytes of output (stdout and stderr together) the caller has already: the stream begins there.
+   * How many bytes of output the caller has already: the stream begins there.
    *
    * @generated from field: uint64 offset = 100;
    */
   offset: bigint;
+
+  /**
+   * The stream ends with what the log holds now, and has an `end` event only if the command has ended.
+   *
+   * @generated from field: bool until_now = 101;
+   */
+  untilNow: boolean;
 };
 
 /**
@@ -258,6 +320,13 @@ export type ProcessEvent_StartEvent = Message<"process.ProcessEvent.StartEvent">
    * @generated from field: uint32 pid = 1;
    */
   pid: number;
+
+  /**
+   * Milliseconds since 1970 by the sandbox's clock.
+   *
+   * @generated from field: uint64 started_at_ms = 100;
+   */
+  startedAtMs: bigint;
 };
 
 /**
@@ -370,6 +439,12 @@ export const ProcessEvent_SkippedEventSchema: GenMessage<ProcessEvent_SkippedEve
  * @generated from message process.ListRequest
  */
 export type ListRequest = Message<"process.ListRequest"> & {
+  /**
+   * Also those that have ended and are remembered.
+   *
+   * @generated from field: bool ended = 100;
+   */
+  ended: boolean;
 };
 
 /**
@@ -586,7 +661,7 @@ export const Process: GenService<{
   /**
    * Starts a command and streams its output: one `start`, then `data`, then one `end`. The reader is given
    * every byte; a reader that is slow holds the command back as a full pipe would. A reader that goes away
-   * leaves the command running.
+   * leaves the command running. A detached command is never held back: its reader is one as by Connect.
    *
    * @generated from rpc process.Process.Start
    */
@@ -608,7 +683,7 @@ export const Process: GenService<{
     output: typeof ConnectResponseSchema;
   },
   /**
-   * The commands that are running.
+   * The commands that are running, and the remembered ones if asked for: oldest first, the newest 1024.
    *
    * @generated from rpc process.Process.List
    */

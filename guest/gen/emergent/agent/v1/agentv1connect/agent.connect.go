@@ -36,6 +36,8 @@ const (
 const (
 	// AgentReadyProcedure is the fully-qualified name of the Agent's Ready RPC.
 	AgentReadyProcedure = "/emergent.agent.v1.Agent/Ready"
+	// AgentTerminateProcedure is the fully-qualified name of the Agent's Terminate RPC.
+	AgentTerminateProcedure = "/emergent.agent.v1.Agent/Terminate"
 )
 
 // AgentClient is a client for the emergent.agent.v1.Agent service.
@@ -43,6 +45,10 @@ type AgentClient interface {
 	// The first message comes as soon as the agent can take commands. The stream then stays open without
 	// further messages and ends when the agent is told to stop.
 	Ready(context.Context, *v1.ReadyRequest) (*connect.ServerStreamForClient[v1.ReadyResponse], error)
+	// Ends everything in the sandbox but the agent and its bridges: SIGTERM, up to `grace_ms` for all to end, then
+	// SIGKILL. New commands are refused from now on. Answers when all are gone and whoever reads a command has been
+	// given its `end`, so that the caller may hang up. Asking again is not an error.
+	Terminate(context.Context, *v1.TerminateRequest) (*v1.TerminateResponse, error)
 }
 
 // NewAgentClient constructs a client for the emergent.agent.v1.Agent service. By default, it uses
@@ -62,12 +68,19 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(agentMethods.ByName("Ready")),
 			connect.WithClientOptions(opts...),
 		),
+		terminate: connect.NewClient[v1.TerminateRequest, v1.TerminateResponse](
+			httpClient,
+			baseURL+AgentTerminateProcedure,
+			connect.WithSchema(agentMethods.ByName("Terminate")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // agentClient implements AgentClient.
 type agentClient struct {
-	ready *connect.Client[v1.ReadyRequest, v1.ReadyResponse]
+	ready     *connect.Client[v1.ReadyRequest, v1.ReadyResponse]
+	terminate *connect.Client[v1.TerminateRequest, v1.TerminateResponse]
 }
 
 // Ready calls emergent.agent.v1.Agent.Ready.
@@ -75,11 +88,24 @@ func (c *agentClient) Ready(ctx context.Context, req *v1.ReadyRequest) (*connect
 	return c.ready.CallServerStream(ctx, connect.NewRequest(req))
 }
 
+// Terminate calls emergent.agent.v1.Agent.Terminate.
+func (c *agentClient) Terminate(ctx context.Context, req *v1.TerminateRequest) (*v1.TerminateResponse, error) {
+	response, err := c.terminate.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // AgentHandler is an implementation of the emergent.agent.v1.Agent service.
 type AgentHandler interface {
 	// The first message comes as soon as the agent can take commands. The stream then stays open without
 	// further messages and ends when the agent is told to stop.
 	Ready(context.Context, *v1.ReadyRequest, *connect.ServerStream[v1.ReadyResponse]) error
+	// Ends everything in the sandbox but the agent and its bridges: SIGTERM, up to `grace_ms` for all to end, then
+	// SIGKILL. New commands are refused from now on. Answers when all are gone and whoever reads a command has been
+	// given its `end`, so that the caller may hang up. Asking again is not an error.
+	Terminate(context.Context, *v1.TerminateRequest) (*v1.TerminateResponse, error)
 }
 
 // NewAgentHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -95,10 +121,18 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(agentMethods.ByName("Ready")),
 		connect.WithHandlerOptions(opts...),
 	)
+	agentTerminateHandler := connect.NewUnaryHandlerSimple(
+		AgentTerminateProcedure,
+		svc.Terminate,
+		connect.WithSchema(agentMethods.ByName("Terminate")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/emergent.agent.v1.Agent/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AgentReadyProcedure:
 			agentReadyHandler.ServeHTTP(w, r)
+		case AgentTerminateProcedure:
+			agentTerminateHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -110,4 +144,8 @@ type UnimplementedAgentHandler struct{}
 
 func (UnimplementedAgentHandler) Ready(context.Context, *v1.ReadyRequest, *connect.ServerStream[v1.ReadyResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Ready is not implemented"))
+}
+
+func (UnimplementedAgentHandler) Terminate(context.Context, *v1.TerminateRequest) (*v1.TerminateResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Terminate is not implemented"))
 }

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file emergent/agent/v1/agent.proto.
  */
 export const file_emergent_agent_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("Ch1lbWVyZ2VudC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZW1lcmdlbnQuYWdlbnQudjEiDgoMUmVhZHlSZXF1ZXN0IjEKDVJlYWR5UmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIPCgdib290X2lkGAIgASgJMlUKBUFnZW50EkwKBVJlYWR5Eh8uZW1lcmdlbnQuYWdlbnQudjEuUmVhZHlSZXF1ZXN0GiAuZW1lcmdlbnQuYWdlbnQudjEuUmVhZHlSZXNwb25zZTABQjJaMGVtZXJnZW50LmRldi9ndWVzdC9nZW4vZW1lcmdlbnQvYWdlbnQvdjE7YWdlbnR2MWIGcHJvdG8z");
+  fileDesc("Ch1lbWVyZ2VudC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZW1lcmdlbnQuYWdlbnQudjEiDgoMUmVhZHlSZXF1ZXN0IjEKDVJlYWR5UmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIPCgdib290X2lkGAIgASgJIiQKEFRlcm1pbmF0ZVJlcXVlc3QSEAoIZ3JhY2VfbXMYASABKA0iQAoRVGVybWluYXRlUmVzcG9uc2USDQoFYXNrZWQYASABKA0SDgoGa2lsbGVkGAIgASgNEgwKBGxlZnQYAyABKA0yrQEKBUFnZW50EkwKBVJlYWR5Eh8uZW1lcmdlbnQuYWdlbnQudjEuUmVhZHlSZXF1ZXN0GiAuZW1lcmdlbnQuYWdlbnQudjEuUmVhZHlSZXNwb25zZTABElYKCVRlcm1pbmF0ZRIjLmVtZXJnZW50LmFnZW50LnYxLlRlcm1pbmF0ZVJlcXVlc3QaJC5lbWVyZ2VudC5hZ2VudC52MS5UZXJtaW5hdGVSZXNwb25zZUIyWjBlbWVyZ2VudC5kZXYvZ3Vlc3QvZ2VuL2VtZXJnZW50L2FnZW50L3YxO2FnZW50djFiBnByb3RvMw");
 
 /**
  * @generated from message emergent.agent.v1.ReadyRequest
@@ -54,6 +54,60 @@ export const ReadyResponseSchema: GenMessage<ReadyResponse> = /*@__PURE__*/
   messageDesc(file_emergent_agent_v1_agent, 1);
 
 /**
+ * @generated from message emergent.agent.v1.TerminateRequest
+ */
+export type TerminateRequest = Message<"emergent.agent.v1.TerminateRequest"> & {
+  /**
+   * At most ten minutes.
+   *
+   * @generated from field: uint32 grace_ms = 1;
+   */
+  graceMs: number;
+};
+
+/**
+ * Describes the message emergent.agent.v1.TerminateRequest.
+ * Use `create(TerminateRequestSchema)` to create a new message.
+ */
+export const TerminateRequestSchema: GenMessage<TerminateRequest> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 2);
+
+/**
+ * Counts of processes, whoever started them.
+ *
+ * @generated from message emergent.agent.v1.TerminateResponse
+ */
+export type TerminateResponse = Message<"emergent.agent.v1.TerminateResponse"> & {
+  /**
+   * Those that were told to end.
+   *
+   * @generated from field: uint32 asked = 1;
+   */
+  asked: number;
+
+  /**
+   * Those that had to be killed.
+   *
+   * @generated from field: uint32 killed = 2;
+   */
+  killed: number;
+
+  /**
+   * Those that are still there: nothing can end them from inside.
+   *
+   * @generated from field: uint32 left = 3;
+   */
+  left: number;
+};
+
+/**
+ * Describes the message emergent.agent.v1.TerminateResponse.
+ * Use `create(TerminateResponseSchema)` to create a new message.
+ */
+export const TerminateResponseSchema: GenMessage<TerminateResponse> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 3);
+
+/**
  * @generated from service emergent.agent.v1.Agent
  */
 export const Agent: GenService<{
@@ -67,6 +121,18 @@ export const Agent: GenService<{
     methodKind: "server_streaming";
     input: typeof ReadyRequestSchema;
     output: typeof ReadyResponseSchema;
+  },
+  /**
+   * Ends everything in the sandbox but the agent and its bridges: SIGTERM, up to `grace_ms` for all to end, then
+   * SIGKILL. New commands are refused from now on. Answers when all are gone and whoever reads a command has been
+   * given its `end`, so that the caller may hang up. Asking again is not an error.
+   *
+   * @generated from rpc emergent.agent.v1.Agent.Terminate
+   */
+  terminate: {
+    methodKind: "unary";
+    input: typeof TerminateRequestSchema;
+    output: typeof TerminateResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_emergent_agent_v1_agent, 0);

@@ -1,0 +1,90 @@
+package proc
+
+import (
+	"syscall"
+	"time"
+)
+
+const (
+	// killLimit bounds the wait for what was killed; a process can be stuck in the kernel.
+	killLimit = 2 * time.Second
+	// lastWords is what readers get to pass on how their commands ended.
+	lastWords = time.Second
+	// lookAgain is how often the sandbox is looked at while it empties: who was not started by the agent, as by an
+	// engine's exec, ends without the reaper's notice.
+	lookAgain = 50 * time.Millisecond
+)
+
+// Outcome counts processes.
+type Outcome struct {
+	// Told to end, killed because they did not, and still there in spite of that.
+	Asked, Killed, Left int
+}
+
+// Terminate asks every process of the sandbox to end, kills what is left after grace, and refuses new commands. It
+// returns as soon as all are gone and all readers have been closed.
+func (t *Table) Terminate(grace time.Duration) (Outcome, error) {
+	t.close()
+	there, err := population()
+	outcome := Outcome{Asked: len(there)}
+	t.signalAll(there, syscall.SIGTERM)
+	// One that is stopped would not hear.
+	t.signalAll(there, syscall.SIGCONT)
+	if err != nil {
+		return outcome, err
+	}
+	there, err = t.awaitNobody(grace, nil)
+	if err == nil && len(there) > 0 {
+		outcome.Killed = len(there)
+		there, err = t.awaitNobody(killLimit, func(there []inhabitant) { t.signalAll(there, syscall.SIGKILL) })
+	}
+	outcome.Left = len(there)
+	t.readers.awaitNone(lastWords)
+	return outcome, err
+}
+
+func (t *Table) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closing = true
+}
+
+// signalAll reaches each process once: a whole group at a time where the agent knows it, because a group cannot fork
+// away from a signal, and its shell must not go on when a child of it is hit.
+func (t *Table) signalAll(there []inhabitant, number syscall.Signal) {
+	reached := map[int]bool{}
+	for _, process := range t.Known() {
+		if process.Signal(number) == nil {
+			reached[process.Pid] = true
+		}
+	}
+	for _, one := range there {
+		if !reached[one.group] {
+			// One that is gone by now is what this is after.
+			_ = syscall.Kill(one.pid, number)
+		}
+	}
+}
+
+// awaitNobody waits until no process is left and answers with those that are when the limit is over. Each look at
+// them is followed by a call of treat: what forks while it is being killed is met again.
+func (t *Table) awaitNobody(limit time.Duration, treat func([]inhabitant)) ([]inhabitant, error) {
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	for {
+		reaped := t.reaper.Reaped()
+		there, err := population()
+		if err != nil || len(there) == 0 {
+			return there, err
+		}
+		if treat != nil {
+			treat(there)
+		}
+		select {
+		case <-reaped:
+		case <-time.After(lookAgain):
+		case <-timeout.C:
+			return there, nil
+		}
+	}
+}

@@ -1,0 +1,84 @@
+import type {
+  AttachOptions,
+  ExecRequest,
+  OutputEvent,
+  ProcessInfo,
+  ProcessSignal,
+} from '../../domain/exec.ts';
+import { openOutput, readOutput } from './output.ts';
+import type { OutputSource } from './output.ts';
+import { byId, processError, sendSignal, shortCall } from './process-client.ts';
+import { moment, processList } from './process-info.ts';
+import type { GuestProcessOptions } from './process.ts';
+import { startCommand } from './start.ts';
+
+/** The processes of one sandbox that have an id: what `SandboxProcesses` of domain/provider.ts promises. */
+export class GuestProcesses {
+  readonly #options: GuestProcessOptions;
+
+  constructor(options: GuestProcessOptions) {
+    this.#options = options;
+  }
+
+  async start(
+    request: ExecRequest & { readonly id: string },
+    signal: AbortSignal,
+  ): Promise<ProcessInfo> {
+    const { pid, startedAtMs, reading } = await startCommand(
+      this.#options.client,
+      request,
+      true,
+      signal,
+    );
+    reading.abort();
+    return {
+      id: request.id,
+      pid,
+      argv: request.argv,
+      detached: true,
+      startedAt: moment(startedAtMs),
+      endedAt: null,
+      exit: null,
+      outputBytes: 0,
+      droppedBytes: 0,
+    };
+  }
+
+  async list(signal: AbortSignal): Promise<readonly ProcessInfo[]> {
+    const { processes } = await shortCall(
+      'listing processes',
+      (options) => this.#options.client.list({ ended: true }, options),
+      signal,
+    );
+    return processList(processes);
+  }
+
+  /** `signal` ends the reading at any time, with its reason; whoever does not read to the end must use it. */
+  async attach(
+    id: string,
+    options: AttachOptions,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<OutputEvent>> {
+    const source: OutputSource = { ...this.#options, process: byId(id) };
+    const reading = new AbortController();
+    const stop = (): void => {
+      reading.abort(signal.reason);
+    };
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    reading.signal.addEventListener('abort', () => {
+      signal.removeEventListener('abort', stop);
+    });
+    try {
+      const stream = await openOutput(source, options, reading.signal);
+      return readOutput(source, options, stream, reading);
+    } catch (error) {
+      reading.abort();
+      throw processError(error, 'attaching to a process', signal);
+    }
+  }
+
+  signal(id: string, name: ProcessSignal, signal: AbortSignal): Promise<void> {
+    return sendSignal(this.#options.client, byId(id), name, signal);
+  }
+}
