@@ -42,6 +42,8 @@ export function contractTests(bench: Bench): void {
           persistence: expect.any(Boolean) as unknown,
           snapshots: expect.any(Boolean) as unknown,
           warmPool: expect.any(Boolean) as unknown,
+          processes: bench.provider().processes !== undefined,
+          list: bench.provider().list !== undefined,
         },
         requires: expect.any(Array) as unknown,
         startupMs: expect.any(Number) as unknown,

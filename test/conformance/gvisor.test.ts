@@ -1,24 +1,21 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { systemClock } from '../../src/base/clock.ts';
-import { GvisorProvider } from '../../src/providers/gvisor/provider.ts';
-import { testHost } from '../support/host.ts';
-import { recordLog } from '../support/log.ts';
+import { volumeName } from '../../src/providers/gvisor/container-spec.ts';
+import { Installation } from '../providers/gvisor/support/installation.ts';
 import { providerConformance } from './provider.ts';
 
 providerConformance('gvisor', async () => {
-  const host = await testHost();
+  const installation = await Installation.make();
   return {
-    provider: new GvisorProvider({
-      image: host.image,
-      agentPaths: host.agentPaths,
-      runtime: host.runtime.state === 'present' ? host.runtime.name : 'runsc',
-      dockerHost: process.env['DOCKER_HOST'],
-      installationId: randomUUID(),
-      key: randomBytes(32),
-      nameservers: [],
-      clock: systemClock,
-      log: recordLog().log,
-    }),
-    image: host.image,
+    provider: installation.provider,
+    image: installation.options.image,
+    parts: ({ workspaceId, sandboxName }) => [
+      `container ${sandboxName}`,
+      `volume ${volumeName(workspaceId)}`,
+    ],
+    loseFiles: async (ref) => {
+      await installation.removeContainer(ref);
+      await installation.removeVolume(ref);
+    },
+    loseAllButFiles: (ref) => installation.removeContainer(ref),
+    restarted: () => installation.restarted(),
   };
 });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { EmergentError } from '../../src/domain/errors.ts';
 import type { Bench } from './provider.ts';
+import { goodbye, properGoodbye, saysGoodbye } from './goodbye.ts';
 import { Conversation, TestSandbox, bytesOf, newSpec, soon } from './sandbox.ts';
 
 const unreachable = { code: 'sandbox_unreachable' };
@@ -23,20 +23,21 @@ export function lifecycleTests(bench: Bench): void {
     await new TestSandbox(bench.provider(), newSpec(bench.image())).destroy();
   });
 
-  bench.test('destroying ends the commands that run', async () => {
+  bench.test('destroying lets commands end by themselves, and tells their readers', async () => {
     await using sandbox = await bench.create();
-    const process = await sandbox.start([
-      'sh',
-      '-c',
-      'trap "" TERM HUP; echo ready; exec sleep 1000',
-    ]);
-    const talk = new Conversation(process);
+    const talk = new Conversation(await sandbox.start(saysGoodbye));
     await talk.hear('ready');
     await sandbox.destroy();
-    // The reader is told, by a killed command or by a lost sandbox; it never waits for ever.
-    const outcome = await talk.end().catch((error: unknown) => error);
-    if (outcome instanceof Error) expect(outcome).toBeInstanceOf(EmergentError);
-    else expect(outcome).toMatchObject({ exitCode: 137, signal: 'SIGKILL' });
+    expect(await goodbye(talk)).toEqual(properGoodbye);
+  });
+
+  bench.test('destroying ends a command that refuses to end, and tells its reader', async () => {
+    await using sandbox = await bench.create();
+    const script = 'trap "" TERM HUP; echo ready; exec sleep 1000';
+    const talk = new Conversation(await sandbox.start(['sh', '-c', script]));
+    await talk.hear('ready');
+    await sandbox.destroy();
+    expect(await talk.end()).toMatchObject({ exitCode: 137, signal: 'SIGKILL' });
   });
 
   bench.test('sandboxes do not share files, and one outlives the other', async () => {
@@ -50,39 +51,13 @@ export function lifecycleTests(bench: Bench): void {
     expect((await other.sh('cat mine')).stdout.toString()).toBe('other');
   });
 
-  bench.test(
-    'stop keeps the files and ends the commands; resume brings it back',
-    async (context) => {
-      const provider = bench.provider();
-      const { features } = await provider.capabilities();
-      if (!features.persistence) context.skip('declares no persistence');
-      await using sandbox = await bench.create();
-      await sandbox.write('/workspace/dir/kept', Buffer.from('before'));
-      const talk = new Conversation(
-        await sandbox.start(['sh', '-c', 'echo ready; exec sleep 1000']),
-      );
-      await talk.hear('ready');
-
-      await provider.stop(sandbox.spec, soon());
-      const outcome = await talk.end().catch((error: unknown) => error);
-      if (outcome instanceof Error) expect(outcome).toBeInstanceOf(EmergentError);
-      await expect(sandbox.start(['true'])).rejects.toMatchObject(unreachable);
-
-      await provider.resume(sandbox.spec, sandbox.spec, soon());
-      expect((await sandbox.read('/workspace/dir/kept')).toString()).toBe('before');
-      expect((await sandbox.sh('echo after; cat dir/kept')).stdout.toString()).toBe(
-        'after\nbefore',
-      );
-    },
-  );
-
-  bench.test('a stopped sandbox can be destroyed', async (context) => {
-    const { features } = await bench.provider().capabilities();
-    if (!features.persistence) context.skip('declares no persistence');
+  bench.test('create replaces what an interrupted create of the same name left', async () => {
     await using sandbox = await bench.create();
-    await bench.provider().stop(sandbox.spec, soon());
-    await sandbox.destroy();
-    await expect(sandbox.start(['true'])).rejects.toMatchObject(unreachable);
+    await sandbox.write('/workspace/leftover', Buffer.from('x'));
+    await bench.provider().create(sandbox.spec, soon());
+    const missing = { code: 'file_not_found' };
+    await expect(sandbox.read('/workspace/leftover')).rejects.toMatchObject(missing);
+    expect((await sandbox.sh('echo works')).stdout.toString()).toBe('works\n');
   });
 
   bench.test('an aborted create leaves nothing in the way of the next', async () => {

@@ -1,17 +1,28 @@
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestContext } from 'vitest';
-import type { WorkspaceProvider } from '../../src/domain/provider.ts';
+import type { SandboxRef, WorkspaceProvider } from '../../src/domain/provider.ts';
 import { contractTests } from './contract.ts';
+import { detachedTests } from './detached.ts';
 import { execTests } from './exec.ts';
 import { fileTests } from './files.ts';
 import { lifecycleTests } from './lifecycle.ts';
+import { listTests } from './list.ts';
 import { processTests } from './processes.ts';
 import { TestSandbox, newSpec, soon } from './sandbox.ts';
+import { stopResumeTests } from './stop-resume.ts';
 
 export interface ProviderUnderTest {
   readonly provider: WorkspaceProvider;
   /** An image with sh and the tools of a plain Debian. */
   readonly image: string;
+  /** What a whole sandbox consists of, as `list` names it. */
+  readonly parts: (ref: SandboxRef) => readonly string[];
+  /** Takes the files away behind the provider's back. */
+  readonly loseFiles: (ref: SandboxRef) => Promise<void>;
+  /** Takes away all but the files, where there is more than files. */
+  readonly loseAllButFiles?: (ref: SandboxRef) => Promise<void>;
+  /** Another provider for the same sandboxes, as after a restart of the server, where they outlive it. */
+  readonly restarted?: () => WorkspaceProvider;
 }
 
 export interface ConformanceOptions {
@@ -28,6 +39,7 @@ export interface Bench {
   /** A sandbox for one test. */
   readonly create: (env?: Readonly<Record<string, string>>) => Promise<TestSandbox>;
   readonly image: () => string;
+  readonly subject: () => ProviderUnderTest;
   readonly test: (name: string, run: (context: TestContext) => Promise<void>) => void;
   /** Skips the running test, with the reason, where the suite cannot run. */
   readonly guard: (context: TestContext) => void;
@@ -39,11 +51,14 @@ const groups = {
   processes: processTests,
   files: fileTests,
   lifecycle: lifecycleTests,
+  'stop and resume': stopResumeTests,
+  'detached processes': detachedTests,
+  list: listTests,
 };
 
 /**
  * What every provider must do, with the same expected values on each. Tests ask for capabilities, never for
- * names. The factory makes one provider per run; the suite disposes of it.
+ * names. The factory makes one provider per run; the suite disposes of it, and fails if sandboxes are left.
  */
 export function providerConformance(
   name: string,
@@ -59,7 +74,9 @@ export function providerConformance(
       if (obstacle === undefined) subject = await factory();
     });
     afterAll(async () => {
-      await subject?.provider[Symbol.asyncDispose]();
+      if (!subject) return;
+      await using provider = subject.provider;
+      expect(await provider.list?.(soon())).toEqual([]);
     });
 
     const present = (): ProviderUnderTest => {
@@ -97,6 +114,7 @@ function benchOf(subject: () => ProviderUnderTest, obstacle: () => string | unde
   return {
     provider: () => subject().provider,
     image: () => subject().image,
+    subject,
     shared: () => {
       if (shared) return shared;
       throw new Error('the shared sandbox is available inside tests only');

@@ -2,8 +2,10 @@ import { access, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { terminateGraceMs } from '../../src/domain/provider.ts';
 import { MemoryProvider } from '../../src/providers/memory/provider.ts';
 import { Conversation, TestSandbox, newSpec, soon } from '../conformance/sandbox.ts';
+import { FakeClock } from '../support/clock.ts';
 
 /** What the memory provider promises beyond the conformance suite. */
 describe('MemoryProvider', () => {
@@ -13,7 +15,7 @@ describe('MemoryProvider', () => {
 
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'emergent-memory-'));
-    provider = new MemoryProvider({ root });
+    provider = new MemoryProvider({ root, graceMs: 500 });
     sandbox = new TestSandbox(provider, newSpec('none'));
     await provider.create(sandbox.spec, soon());
   });
@@ -100,13 +102,43 @@ describe('MemoryProvider', () => {
     await vi.waitFor(() => sandbox.read('finished'), 10_000);
   });
 
-  test('takes a name once, and only one that is safe as a file name', async () => {
-    const again = provider.create(sandbox.spec, soon());
-    await expect(again).rejects.toMatchObject({ code: 'wrong_state' });
+  test('takes only a name that is safe as a file name', async () => {
     for (const sandboxName of ['', '..', '../x', 'a/b', '.hidden', 'a b']) {
-      const create = provider.create({ ...newSpec('none'), sandboxName }, soon());
-      await expect(create).rejects.toMatchObject({ code: 'invalid_value' });
+      const spec = { ...newSpec('none'), sandboxName };
+      const refused = { code: 'invalid_value' };
+      await expect(provider.create(spec, soon())).rejects.toMatchObject(refused);
+      await expect(provider.destroy(spec, soon())).rejects.toMatchObject(refused);
+      await expect(provider.resume(spec, spec, soon())).rejects.toMatchObject(refused);
     }
+  });
+
+  test('takes over the directory that a killed server left, and can destroy it', async () => {
+    await sandbox.write('kept', Buffer.from('before'));
+    const later = new MemoryProvider({ root });
+    const adopted = new TestSandbox(later, sandbox.spec);
+    await expect(adopted.read('kept')).rejects.toMatchObject({ code: 'sandbox_unreachable' });
+    await later.resume(sandbox.spec, sandbox.spec, soon());
+    expect((await adopted.read('kept')).toString()).toBe('before');
+    await new MemoryProvider({ root }).destroy(sandbox.spec, soon());
+    expect(await readdir(root)).toEqual([]);
+  });
+
+  test('gives the default grace to commands where none is set', async () => {
+    const clock = new FakeClock();
+    const patient = new MemoryProvider({ root, clock });
+    const own = new TestSandbox(patient, newSpec('none'));
+    await patient.create(own.spec, soon());
+    const script = 'trap "" TERM; echo ready; exec sleep 1000';
+    const talk = new Conversation(await own.start(['sh', '-c', script]));
+    await talk.hear('ready');
+    const destroying = own.destroy();
+    for (let waited = 0; waited < terminateGraceMs; waited += 20) {
+      await clock.whenSleeping();
+      await clock.advance(20);
+    }
+    await destroying;
+    expect(clock.sleeping).toBe(0);
+    expect(await talk.end()).toMatchObject({ exitCode: 137, signal: 'SIGKILL' });
   });
 
   test('leaves no process and no directory behind when it is disposed of', async () => {

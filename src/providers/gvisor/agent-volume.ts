@@ -5,7 +5,7 @@ import type Docker from 'dockerode';
 import { tarOf } from '../../base/tar.ts';
 import { reasonOf } from '../../base/reason.ts';
 import { EmergentError } from '../../domain/errors.ts';
-import { agentMount, labels } from './container-spec.ts';
+import { agentMount, kinds, labels } from './container-spec.ts';
 import { engineCall, engineStatus } from './docker.ts';
 
 /** Where the agent's binary lies for each architecture, by Go's names. */
@@ -17,9 +17,18 @@ const architectures: Readonly<Record<string, keyof AgentPaths>> = {
   aarch64: 'arm64',
   arm64: 'arm64',
 };
+export const agentVolumePrefix = 'emergent-agent-';
 const callMs = 10_000;
 /** Comes after the agent in the archive, so its presence means that the volume is complete. */
 const marker = 'complete';
+
+export interface AgentVolumeOptions {
+  readonly docker: Docker;
+  readonly installationId: string;
+  readonly agentPaths: AgentPaths | null;
+  /** Any image that is there. */
+  readonly image: string;
+}
 
 /**
  * Makes sure that the engine holds a volume with the agent in it, and returns its name. The volume is shared
@@ -27,27 +36,29 @@ const marker = 'complete';
  * and running workspaces keep theirs. A volume whose filling was interrupted is filled again.
  */
 export async function ensureAgentVolume(
-  docker: Docker,
+  { docker, installationId, agentPaths, image }: AgentVolumeOptions,
   architecture: string,
-  paths: AgentPaths | null,
-  image: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const binary = await readAgent(architecture, paths);
+  const binary = await readAgent(architecture, agentPaths);
   const hash = createHash('sha256').update(binary).digest('hex').slice(0, 16);
-  const volume = `emergent-agent-${hash}`;
+  const volume = `${agentVolumePrefix}${hash}`;
   const call = <T>(doing: string, work: (inner: AbortSignal) => Promise<T>): Promise<T> =>
     engineCall(doing, callMs, work, signal);
 
   await call('creating the agent volume', (abortSignal) =>
-    docker.createVolume({ Name: volume, Labels: { [labels.kind]: 'agent' }, abortSignal }),
+    docker.createVolume({
+      Name: volume,
+      Labels: { [labels.kind]: kinds.agentVolume },
+      abortSignal,
+    }),
   );
   // A container that is never started is the engine's way to reach into a volume.
   const holder = await call('reaching the agent volume', (abortSignal) =>
     docker.createContainer({
       Image: image,
       Entrypoint: ['/'],
-      Labels: { [labels.kind]: 'agent-volume' },
+      Labels: { [labels.kind]: kinds.agentVolumeHolder, [labels.installation]: installationId },
       HostConfig: {
         NetworkMode: 'none',
         Mounts: [{ Type: 'volume', Source: volume, Target: agentMount }],

@@ -18,7 +18,18 @@ export const workspaceMount = '/workspace';
 export const labels = {
   installation: 'dev.emergent.installation',
   workspace: 'dev.emergent.workspace',
+  /** The container's name, also on the volume: it may be all that is left. */
+  sandbox: 'dev.emergent.sandbox',
   kind: 'dev.emergent.kind',
+} as const;
+
+/** The kinds of what is not a workspace's. */
+export const kinds = {
+  agentVolume: 'agent',
+  /** A container that is never started, to reach into the agent volume. */
+  agentVolumeHolder: 'agent-volume',
+  probe: 'probe',
+  network: 'network',
 } as const;
 
 export function volumeName(workspaceId: string): string {
@@ -29,6 +40,7 @@ export function workspaceLabels(installationId: string, spec: SandboxSpec): Reco
   return {
     [labels.installation]: installationId,
     [labels.workspace]: spec.workspaceId,
+    [labels.sandbox]: spec.sandboxName,
     [labels.kind]: spec.containerType,
   };
 }

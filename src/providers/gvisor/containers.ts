@@ -1,14 +1,22 @@
 import type Docker from 'dockerode';
 import { EmergentError } from '../../domain/errors.ts';
-import type { SandboxRef, SandboxSpec } from '../../domain/provider.ts';
-import { volumeName, workspaceLabels } from './container-spec.ts';
+import type { SandboxRef } from '../../domain/provider.ts';
+import { labels } from './container-spec.ts';
+import { containerState } from './container-state.ts';
+import type { ContainerState } from './container-state.ts';
 import { engineCall, engineStatus } from './docker.ts';
 
 const quickMs = 10_000;
 const startMs = 30_000;
-const stopGraceSeconds = 10;
+/** Longer than the agent takes to end what it runs; it leaves as soon as that is done. */
+const stopGraceSeconds = 8;
 
-/** The engine's operations on the container and the volume of one workspace, each bounded and idempotent. */
+export interface FoundContainer extends ContainerState {
+  readonly id: string;
+  readonly ours: boolean;
+}
+
+/** The engine's operations on the container of one workspace, each bounded and idempotent. */
 export class Containers {
   readonly #docker: Docker;
   readonly #installationId: string;
@@ -18,18 +26,26 @@ export class Containers {
     this.#installationId = installationId;
   }
 
-  /** Not cut short when the caller goes away: the engine would make it all the same, after our clean-up. */
-  async createVolume(spec: SandboxSpec): Promise<void> {
-    await engineCall('creating the volume', quickMs, (abortSignal) =>
-      this.#docker.createVolume({
-        Name: volumeName(spec.workspaceId),
-        Labels: workspaceLabels(this.#installationId, spec),
-        abortSignal,
-      }),
-    );
+  async find(ref: SandboxRef, signal: AbortSignal): Promise<FoundContainer | undefined> {
+    const container = this.#docker.getContainer(ref.sandboxName);
+    try {
+      const found = await engineCall(
+        'looking for the container',
+        quickMs,
+        (abortSignal) => container.inspect({ abortSignal }),
+        signal,
+      );
+      const ours =
+        found.Config.Labels[labels.installation] === this.#installationId &&
+        found.Config.Labels[labels.workspace] === ref.workspaceId;
+      return { id: found.Id, ours, ...containerState(found.State) };
+    } catch (error) {
+      if (engineStatus(error) === 404) return undefined;
+      throw error;
+    }
   }
 
-  /** Not cut short either. */
+  /** Not cut short when the caller goes away: the engine would make it all the same, after our clean-up. */
   async create(options: Docker.ContainerCreateOptions): Promise<void> {
     try {
       await engineCall('creating the container', quickMs, (abortSignal) =>
@@ -46,20 +62,34 @@ export class Containers {
     }
   }
 
-  async start(name: string, signal: AbortSignal): Promise<void> {
-    const container = this.#docker.getContainer(name);
+  async start(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    const container = this.#docker.getContainer(ref.sandboxName);
+    await tolerating(
+      [304],
+      engineCall(
+        'starting the container',
+        startMs,
+        (abortSignal): Promise<unknown> => container.start({ abortSignal }),
+        signal,
+      ),
+    );
+  }
+
+  async unpause(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    const container = this.#docker.getContainer(ref.sandboxName);
     await engineCall(
-      'starting the container',
-      startMs,
-      (abortSignal): Promise<unknown> => container.start({ abortSignal }),
+      'letting the container go on',
+      quickMs,
+      (abortSignal): Promise<unknown> => container.unpause({ abortSignal }),
       signal,
     );
   }
 
-  async stop(name: string, signal: AbortSignal): Promise<void> {
-    const container = this.#docker.getContainer(name);
+  /** The agent gets time to end what it still runs. */
+  async stop(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    const container = this.#docker.getContainer(ref.sandboxName);
     await tolerating(
-      [304],
+      [304, 404],
       engineCall(
         'stopping the container',
         startMs + stopGraceSeconds * 1000,
@@ -69,9 +99,14 @@ export class Containers {
     );
   }
 
-  /** Waits until it is gone, also when somebody else is removing it at the moment. */
-  async remove(name: string, signal: AbortSignal): Promise<void> {
-    const container = this.#docker.getContainer(name);
+  /**
+   * By force, and waits until it is gone, also when somebody else is removing it at the moment. One of the same
+   * name that belongs to somebody else is left alone.
+   */
+  async remove(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    const found = await this.find(ref, signal);
+    if (!found?.ours) return;
+    const container = this.#docker.getContainer(found.id);
     const remove = (abortSignal: AbortSignal): Promise<unknown> =>
       container.remove({ force: true, abortSignal });
     try {
@@ -89,19 +124,6 @@ export class Containers {
         ),
       );
     }
-  }
-
-  async removeVolume(ref: SandboxRef, signal: AbortSignal): Promise<void> {
-    const volume = this.#docker.getVolume(volumeName(ref.workspaceId));
-    await tolerating(
-      [404],
-      engineCall(
-        'removing the volume',
-        startMs,
-        (abortSignal): Promise<unknown> => volume.remove({ abortSignal }),
-        signal,
-      ),
-    );
   }
 }
 

@@ -38,6 +38,11 @@ export class ExecStream extends Duplex {
     });
   }
 
+  /** Whether anything has come on standard output. */
+  get spoke(): boolean {
+    return this.#spoke;
+  }
+
   /** The first bytes of what the exec'd program said on standard error. */
   get stderr(): string {
     return this.#stderr.toString('utf8');

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { reasonOf } from '../../base/reason.ts';
 import type { ProviderHealth } from '../../domain/provider.ts';
-import { agentMount, agentPath, labels } from './container-spec.ts';
+import { agentMount, agentPath, kinds, labels } from './container-spec.ts';
 import { engineCall, engineRemedy, engineStatus } from './docker.ts';
 import { engineState } from './engine-info.ts';
 import type { EngineInfo } from './engine-info.ts';
@@ -23,6 +23,7 @@ export interface HealthOptions {
   readonly docker: Docker;
   readonly clock: Clock;
   readonly log: Log;
+  readonly installationId: string;
   readonly runtime: string;
   readonly image: string;
   /** The name of the filled agent volume. */
@@ -85,7 +86,7 @@ export class GvisorHealth {
 
   /** Runs `agent version` in a throw-away container; returns why that failed. */
   async #tryStart(signal: AbortSignal): Promise<string | undefined> {
-    const { docker, runtime, image } = this.#options;
+    const { docker, installationId, runtime, image } = this.#options;
     const name = `emergent-probe-${randomUUID().slice(0, 8)}`;
     const container = docker.getContainer(name);
     const call = <T>(doing: string, work: (abortSignal: AbortSignal) => Promise<T>): Promise<T> =>
@@ -97,7 +98,7 @@ export class GvisorHealth {
           name,
           Image: image,
           Entrypoint: [agentPath, 'version'],
-          Labels: { [labels.kind]: 'probe' },
+          Labels: { [labels.kind]: kinds.probe, [labels.installation]: installationId },
           HostConfig: {
             Runtime: runtime,
             NetworkMode: 'none',

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type Docker from 'dockerode';
-import { labels } from './container-spec.ts';
+import { kinds, labels } from './container-spec.ts';
 import { engineCall, engineStatus } from './docker.ts';
 
 const callMs = 10_000;
@@ -29,7 +29,7 @@ export async function ensureNatNetwork(docker: Docker, signal: AbortSignal): Pro
         Name: name,
         Driver: 'bridge',
         CheckDuplicate: true,
-        Labels: { [labels.kind]: 'network' },
+        Labels: { [labels.kind]: kinds.network },
         Options: { 'com.docker.network.bridge.enable_icc': 'false' },
         abortSignal,
       }),

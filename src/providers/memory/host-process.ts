@@ -7,7 +7,9 @@ import { reasonOf } from '../../base/reason.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ExecEvent, ExecExit, ExecProcess, ProcessSignal } from '../../domain/exec.ts';
 import { systemCode } from './file-errors.ts';
+import type { OutputLog } from './output-log.ts';
 import { OutputQueue } from './output-queue.ts';
+import { groupRuns, signalGroup } from './process-group.ts';
 
 /** More than the kernel keeps in one pipe. */
 const pipeBytes = 2 ** 20;
@@ -18,6 +20,10 @@ export interface HostCommand {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: boolean;
+  /** Whether somebody will read `events`; otherwise nothing holds the command back. */
+  readonly attached: boolean;
+  /** Also gets all output, and how it ended. */
+  readonly log: OutputLog;
 }
 
 /** Starts a child process of the host in its own process group. */
@@ -30,7 +36,7 @@ export async function startHostProcess(command: HostCommand): Promise<HostProces
       detached: true,
       stdio: [command.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
-    if (child.pid !== undefined) return new HostProcess(child, child.pid);
+    if (child.pid !== undefined) return new HostProcess(child, child.pid, command);
     const [failure] = (await once(child, 'error')) as [Error];
     throw failure;
   } catch (error) {
@@ -67,18 +73,25 @@ export class HostProcess implements ExecProcess {
   readonly #child: ChildProcess;
   readonly #outputs: readonly Readable[];
   readonly #queue: OutputQueue;
+  readonly #log: OutputLog;
   #received = 0;
   #closed = false;
   #hasGroup = true;
 
-  constructor(child: ChildProcess, pid: number) {
+  constructor(
+    child: ChildProcess,
+    pid: number,
+    { attached, log }: Pick<HostCommand, 'attached' | 'log'>,
+  ) {
     this.#child = child;
     this.pid = pid;
+    this.#log = log;
     this.#queue = new OutputQueue(() => {
       for (const output of this.#outputs) output.resume();
     });
     this.events = { [Symbol.asyncIterator]: () => this.#queue.read() };
     this.#outputs = [this.#collect('stdout', child.stdout), this.#collect('stderr', child.stderr)];
+    if (!attached) this.#queue.abandon();
     // A write that fails is reported by its own callback.
     child.stdin?.on('error', () => undefined);
     child.once('close', () => {
@@ -94,8 +107,9 @@ export class HostProcess implements ExecProcess {
     });
   }
 
-  /** Whether the leader or a child that it left behind may still run. */
+  /** Whether the leader or a child that it left behind still runs. */
   get hasGroup(): boolean {
+    this.#checkGroup();
     return this.#hasGroup;
   }
 
@@ -114,12 +128,16 @@ export class HostProcess implements ExecProcess {
   }
 
   async kill(signal: ProcessSignal): Promise<void> {
-    if (this.#hasGroup) signalGroup(this.pid, signal);
+    if (this.hasGroup) signalGroup(this.pid, signal);
   }
 
   /** An empty group is never signalled again: the system may give its number to somebody else. */
   #checkGroup(): void {
-    this.#hasGroup &&= signalGroup(this.pid, 0);
+    this.#hasGroup &&= !this.#leaderEnded || groupRuns(this.pid);
+  }
+
+  get #leaderEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   #stdin(): Writable {
@@ -132,6 +150,7 @@ export class HostProcess implements ExecProcess {
     output.on('data', (data: Buffer) => {
       this.#received += data.length;
       this.#queue.push({ type, data });
+      this.#log.push(type, data);
       if (this.#queue.full) for (const each of this.#outputs) each.pause();
     });
     output.on('error', () => undefined);
@@ -141,6 +160,7 @@ export class HostProcess implements ExecProcess {
   async #finish(exit: ExecExit): Promise<void> {
     await this.#drain();
     this.#queue.push({ type: 'exit', ...exit });
+    this.#log.end(exit);
     for (const output of this.#outputs) output.removeAllListeners('data').resume();
   }
 
@@ -169,17 +189,6 @@ function nextTurn(): Promise<void> {
 function toExit(code: number | null, signal: NodeJS.Signals | null): ExecExit {
   if (signal === null) return { exitCode: code ?? 0, signal: null };
   return { exitCode: 128 + constants.signals[signal], signal };
-}
-
-/** False when the group has no members left. */
-function signalGroup(pid: number, signal: ProcessSignal | 0): boolean {
-  try {
-    process.kill(-pid, signal);
-    return true;
-  } catch (error) {
-    if (systemCode(error) === 'ESRCH') return false;
-    throw error;
-  }
 }
 
 function notReading(cause: Error): EmergentError {

@@ -50,10 +50,16 @@ export class OutputQueue {
         if (event.type === 'exit') return;
       }
     } finally {
-      this.#abandoned = true;
-      this.#events.length = 0;
-      this.#release(this.#bytes);
+      this.abandon();
     }
+  }
+
+  /** Nobody reads it any more, or nobody ever will. */
+  abandon(): void {
+    this.#taken = true;
+    this.#abandoned = true;
+    this.#events.length = 0;
+    this.#release(this.#bytes);
   }
 
   #release(bytes: number): void {

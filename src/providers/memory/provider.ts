@@ -11,18 +11,23 @@ import type {
   CreatedSandbox,
   FileContent,
   FileInfo,
+  FoundSandbox,
   ProviderCapabilities,
   ProviderHealth,
+  SandboxProcesses,
   SandboxRef,
   SandboxSpec,
   WorkspaceProvider,
 } from '../../domain/provider.ts';
+import { terminateGraceMs } from '../../domain/provider.ts';
 import { MemorySandbox } from './sandbox.ts';
 
 export interface MemoryProviderOptions {
   /** The sandboxes' private directories lie here. */
   readonly root: string;
   readonly clock?: Clock;
+  /** What commands get between SIGTERM and force, when a sandbox is stopped or destroyed. */
+  readonly graceMs?: number;
 }
 
 const keptSamples = 32;
@@ -35,37 +40,40 @@ const metadata = { isolation: 'none', limits_enforced: false } as const;
  */
 export class MemoryProvider implements WorkspaceProvider {
   readonly name = 'memory';
+  readonly processes: SandboxProcesses;
   readonly #root: string;
   readonly #clock: Clock;
+  readonly #graceMs: number;
   readonly #sandboxes = new Map<string, MemorySandbox>();
   readonly #startMs: number[] = [];
 
   constructor(options: MemoryProviderOptions) {
     this.#root = options.root;
     this.#clock = options.clock ?? systemClock;
+    this.#graceMs = options.graceMs ?? terminateGraceMs;
+    this.processes = {
+      start: async (ref, request, signal) => this.#find(ref, signal).startDetached(request),
+      list: async (ref, signal) => this.#find(ref, signal).listProcesses(),
+      attach: async (ref, id, at, signal) => this.#find(ref, signal).attach(id, at, signal),
+      signal: async (ref, id, name, signal) => this.#find(ref, signal).signal(id, name),
+    };
   }
 
   async create(spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox> {
     signal.throwIfAborted();
-    const name = spec.sandboxName;
-    if (!/^[\w-][\w.-]*$/.test(name)) {
-      throw new EmergentError('invalid_value', `"${name}" cannot name a sandbox`);
-    }
-    if (this.#sandboxes.has(name)) {
-      throw new EmergentError('wrong_state', `a sandbox named ${name} exists`);
-    }
     const startedAt = this.#clock.monotonic();
-    const sandbox = new MemorySandbox(join(this.#root, name), spec.env);
-    this.#sandboxes.set(name, sandbox);
+    const sandbox = this.#new(spec, spec);
+    await this.#sandboxes.get(spec.sandboxName)?.discard();
+    this.#sandboxes.set(spec.sandboxName, sandbox);
     try {
       await sandbox.make();
     } catch (error) {
-      this.#sandboxes.delete(name);
-      const leftovers = await sandbox.remove().then(
+      this.#sandboxes.delete(spec.sandboxName);
+      const leftovers = await sandbox.discard().then(
         () => [],
         (failure: unknown) => [failure],
       );
-      throw new EmergentError('provider_failed', `making ${name}: ${reasonOf(error)}`, {
+      throw new EmergentError('provider_failed', `making ${spec.sandboxName}: ${reasonOf(error)}`, {
         cause: new AggregateError([error, ...leftovers], 'a sandbox could not be made'),
       });
     }
@@ -74,18 +82,24 @@ export class MemoryProvider implements WorkspaceProvider {
     return { limits: spec.limits, metadata };
   }
 
-  async destroy(ref: SandboxRef): Promise<void> {
-    const sandbox = this.#sandboxes.get(ref.sandboxName);
-    await sandbox?.remove();
-    this.#sandboxes.delete(ref.sandboxName);
+  async destroy(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const sandbox = this.#sandboxes.get(ref.sandboxName) ?? this.#new(ref);
+    await sandbox.remove(signal);
+    if (this.#sandboxes.get(ref.sandboxName) === sandbox) this.#sandboxes.delete(ref.sandboxName);
   }
 
   async stop(ref: SandboxRef, signal: AbortSignal): Promise<void> {
-    await this.#find(ref, signal).stop();
+    signal.throwIfAborted();
+    await this.#sandboxes.get(ref.sandboxName)?.stop(signal);
   }
 
+  /** What an earlier process left of it, which this one does not know, is enough: its directory. */
   async resume(ref: SandboxRef, spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox> {
-    this.#find(ref, signal).resume();
+    signal.throwIfAborted();
+    const sandbox = this.#sandboxes.get(ref.sandboxName) ?? this.#new(ref, spec);
+    await sandbox.resume();
+    this.#sandboxes.set(ref.sandboxName, sandbox);
     return { limits: spec.limits, metadata };
   }
 
@@ -122,16 +136,41 @@ export class MemoryProvider implements WorkspaceProvider {
   async capabilities(): Promise<ProviderCapabilities> {
     return {
       isolation: 'none',
-      features: { persistence: true, snapshots: false, warmPool: false },
+      features: {
+        persistence: true,
+        snapshots: false,
+        warmPool: false,
+        processes: true,
+        list: true,
+      },
       requires: [],
       startupMs: median(this.#startMs),
       available: { cpu: availableParallelism(), memoryBytes: freemem() },
     };
   }
 
+  async list(signal: AbortSignal): Promise<readonly FoundSandbox[]> {
+    signal.throwIfAborted();
+    return Promise.all([...this.#sandboxes.values()].map((sandbox) => sandbox.found()));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#sandboxes.values()].map((sandbox) => sandbox.remove()));
+    await Promise.all([...this.#sandboxes.values()].map((sandbox) => sandbox.discard()));
     this.#sandboxes.clear();
+  }
+
+  #new(ref: SandboxRef, { env }: Pick<SandboxSpec, 'env'> = { env: {} }): MemorySandbox {
+    const { workspaceId, sandboxName } = ref;
+    if (!/^[\w-][\w.-]*$/.test(sandboxName)) {
+      throw new EmergentError('invalid_value', `"${sandboxName}" cannot name a sandbox`);
+    }
+    return new MemorySandbox({
+      ref: { workspaceId, sandboxName },
+      home: join(this.#root, sandboxName),
+      env,
+      clock: this.#clock,
+      graceMs: this.#graceMs,
+    });
   }
 
   #find(ref: SandboxRef, signal: AbortSignal): MemorySandbox {

@@ -1,56 +1,84 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
 import { EmergentError } from '../../domain/errors.ts';
-import type { ExecRequest } from '../../domain/exec.ts';
-import type { FileContent, FileInfo } from '../../domain/provider.ts';
+import type {
+  AttachOptions,
+  ExecRequest,
+  OutputEvent,
+  ProcessInfo,
+  ProcessSignal,
+} from '../../domain/exec.ts';
+import type { FileContent, FileInfo, FoundSandbox, SandboxRef } from '../../domain/provider.ts';
+import { systemCode } from './file-errors.ts';
 import { startHostProcess } from './host-process.ts';
 import type { HostProcess } from './host-process.ts';
+import { OutputLog } from './output-log.ts';
 import { realHostPath } from './paths.ts';
+import { ProcessTable } from './process-table.ts';
 import { readSandboxFile } from './read-file.ts';
 import { writeSandboxFile } from './write-file.ts';
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
+export interface MemorySandboxOptions {
+  readonly ref: SandboxRef;
+  readonly home: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  /** What commands get between SIGTERM and force. */
+  readonly graceMs: number;
+}
+
 /**
  * One private directory and the processes started in it.
- * running -> stopped (processes killed) -> running;      running | stopped -> removed, for good.
+ * running -> stopped (processes ended) -> running;      running | stopped -> removed, for good.
  */
 export class MemorySandbox {
-  readonly #home: string;
+  readonly #options: MemorySandboxOptions;
   readonly #directory: string;
   readonly #staging: string;
-  readonly #env: Readonly<Record<string, string>>;
-  readonly #processes = new Set<HostProcess>();
+  readonly #createdAt: Date;
+  readonly #processes: ProcessTable;
   #state: 'running' | 'stopped' | 'removed' = 'running';
+  #stoppedAt: Date | undefined;
 
-  constructor(home: string, env: Readonly<Record<string, string>>) {
-    this.#home = home;
-    this.#directory = join(home, 'workspace');
-    this.#staging = join(home, 'staging');
-    this.#env = env;
+  constructor(options: MemorySandboxOptions) {
+    this.#options = options;
+    this.#directory = join(options.home, 'workspace');
+    this.#staging = join(options.home, 'staging');
+    this.#createdAt = options.clock.now();
+    this.#processes = new ProcessTable(options.clock);
   }
 
   async make(): Promise<void> {
+    await rm(this.#options.home, { recursive: true, force: true });
     await mkdir(this.#directory, { recursive: true });
     await mkdir(this.#staging);
   }
 
-  async exec(request: ExecRequest): Promise<HostProcess> {
+  exec(request: ExecRequest): Promise<HostProcess> {
+    return this.#start(request, false);
+  }
+
+  async startDetached(request: ExecRequest & { readonly id: string }): Promise<ProcessInfo> {
+    await this.#start(request, true);
+    return this.#processes.find(request.id);
+  }
+
+  listProcesses(): readonly ProcessInfo[] {
     this.#requireRunning();
-    const cwd = await this.#workdir(request.workdir ?? '.');
-    const process = await startHostProcess({
-      argv: request.argv,
-      cwd,
-      // Nothing of the server's own environment: it holds the server's secrets.
-      env: { PATH: searchPath, HOME: this.#directory, ...this.#env, ...request.env },
-      stdin: request.stdin ?? false,
-    });
-    this.#forgetEnded();
-    this.#processes.add(process);
-    // Stopped or removed meanwhile: whoever did that has not seen this process.
-    if (this.#state !== 'running') await this.#killAll();
+    return this.#processes.list();
+  }
+
+  attach(id: string, options: AttachOptions, signal: AbortSignal): AsyncIterable<OutputEvent> {
     this.#requireRunning();
-    return process;
+    return this.#processes.attach(id, options, signal);
+  }
+
+  async signal(id: string, name: ProcessSignal): Promise<void> {
+    this.#requireRunning();
+    await this.#processes.signal(id, name);
   }
 
   async readFile(path: string): Promise<FileContent> {
@@ -68,21 +96,83 @@ export class MemorySandbox {
     return writeSandboxFile(place, path, content, signal);
   }
 
-  async stop(): Promise<void> {
-    if (this.#state === 'running') this.#state = 'stopped';
-    await this.#killAll();
+  async stop(signal: AbortSignal): Promise<void> {
+    if (this.#state === 'running') {
+      this.#state = 'stopped';
+      this.#stoppedAt = this.#options.clock.now();
+    }
+    await this.#processes.terminate(this.#options.graceMs, signal);
   }
 
-  resume(): void {
+  async resume(): Promise<void> {
+    if (!(await this.hasFiles())) {
+      throw new EmergentError('files_lost', `there is no directory ${this.#directory}`);
+    }
     if (this.#state === 'stopped') this.#state = 'running';
     this.#requireRunning();
   }
 
-  async remove(): Promise<void> {
+  async remove(signal: AbortSignal): Promise<void> {
     this.#state = 'removed';
-    await this.#killAll();
+    await this.#processes.terminate(this.#options.graceMs, signal);
+    await this.#removeFiles();
+  }
+
+  /** Without grace. */
+  async discard(): Promise<void> {
+    this.#state = 'removed';
+    await this.#processes.terminate(0, new AbortController().signal);
+    await this.#removeFiles();
+  }
+
+  async found(): Promise<FoundSandbox> {
+    const reason = `was stopped at ${this.#stoppedAt?.toISOString() ?? ''}`;
+    return {
+      ...this.#options.ref,
+      state: this.#state === 'running' ? 'running' : 'stopped',
+      hasFiles: await this.hasFiles(),
+      createdAt: this.#createdAt,
+      parts: [`directory ${this.#options.home}`],
+      ...(this.#stoppedAt && this.#state === 'stopped' && { reason }),
+    };
+  }
+
+  async hasFiles(): Promise<boolean> {
+    try {
+      return (await stat(this.#directory)).isDirectory();
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return false;
+      throw error;
+    }
+  }
+
+  async #start(request: ExecRequest, detached: boolean): Promise<HostProcess> {
+    this.#requireRunning();
+    using _ = this.#processes.reserve(request.id);
+    const cwd = await this.#workdir(request.workdir ?? '.');
+    const log = new OutputLog(request.id === undefined ? 0 : undefined);
+    const process = await startHostProcess({
+      argv: request.argv,
+      cwd,
+      // Nothing of the server's own environment: it holds the server's secrets.
+      env: { PATH: searchPath, HOME: this.#directory, ...this.#options.env, ...request.env },
+      stdin: request.stdin ?? false,
+      attached: !detached,
+      log,
+    });
+    this.#processes.add({ id: request.id, argv: request.argv, detached, process, log });
+    if (this.#state === 'running') return process;
+    // Stopped or removed meanwhile: whoever did that has not seen this process.
+    await process.kill('SIGKILL');
+    await process.ended;
+    this.#requireRunning();
+    return process;
+  }
+
+  async #removeFiles(): Promise<void> {
+    const { home } = this.#options;
     // Killed children may still be leaving the directory: removing it is tried again for a moment.
-    await rm(this.#home, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+    await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
   }
 
   #requireRunning(): void {
@@ -97,18 +187,5 @@ export class MemorySandbox {
     });
     if ((await stat(directory)).isDirectory()) return directory;
     throw new EmergentError('invalid_value', `workdir: ${path} is not a directory`);
-  }
-
-  #forgetEnded(): void {
-    for (const process of this.#processes) {
-      if (!process.hasGroup) this.#processes.delete(process);
-    }
-  }
-
-  async #killAll(): Promise<void> {
-    const processes = [...this.#processes];
-    await Promise.all(processes.map((process) => process.kill('SIGKILL')));
-    await Promise.all(processes.map((process) => process.ended));
-    this.#processes.clear();
   }
 }

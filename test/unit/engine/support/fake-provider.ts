@@ -1,18 +1,33 @@
 import { vi } from 'vitest';
+import { EmergentError } from '../../../../src/domain/errors.ts';
 import type {
-  CreatedSandbox,
   FileContent,
   FileInfo,
+  FoundSandbox,
   ProviderCapabilities,
   ProviderHealth,
+  SandboxProcesses,
   WorkspaceProvider,
 } from '../../../../src/domain/provider.ts';
 
-/** A provider that keeps its sandboxes as names in a set. Tests replace what should go wrong. */
+/** When the sandboxes of a fake say that they were made, unless a test says otherwise. */
+export const longAgo = new Date('2029-01-01T00:00:00Z');
+
+/**
+ * A provider that keeps its sandboxes as names in sets. Tests replace what should go wrong, and change the
+ * sets behind its back.
+ */
 export class FakeProvider implements WorkspaceProvider {
   readonly name: string;
   readonly isolation: ProviderCapabilities['isolation'];
+  /** All that exist. */
   readonly sandboxes = new Set<string>();
+  /** Those of them that do not run. */
+  readonly stopped = new Set<string>();
+  /** Those of them whose files are gone. */
+  readonly lost = new Set<string>();
+  /** When each was made, where that is not `longAgo`. */
+  readonly createdAt = new Map<string, Date>();
 
   constructor(name = 'fake', isolation: ProviderCapabilities['isolation'] = 'gvisor') {
     this.name = name;
@@ -20,52 +35,96 @@ export class FakeProvider implements WorkspaceProvider {
   }
 
   readonly create = vi.fn<WorkspaceProvider['create']>(async (spec) => {
+    this.#forget(spec.sandboxName);
     this.sandboxes.add(spec.sandboxName);
     return { limits: { ...spec.limits, cpu: 1 }, metadata: { isolation: this.isolation } };
   });
 
   readonly destroy = vi.fn<WorkspaceProvider['destroy']>(async (ref) => {
-    this.sandboxes.delete(ref.sandboxName);
+    this.#forget(ref.sandboxName);
   });
+
+  readonly stop = vi.fn<WorkspaceProvider['stop']>(async (ref) => {
+    if (this.sandboxes.has(ref.sandboxName)) this.stopped.add(ref.sandboxName);
+  });
+
+  readonly resume = vi.fn<WorkspaceProvider['resume']>(async (ref, spec) => {
+    if (!this.sandboxes.has(ref.sandboxName) || this.lost.has(ref.sandboxName)) {
+      throw new EmergentError('files_lost', `the files of ${ref.sandboxName} are gone`);
+    }
+    this.stopped.delete(ref.sandboxName);
+    return { limits: { ...spec.limits, cpu: 1 }, metadata: { isolation: this.isolation } };
+  });
+
+  readonly list = vi.fn<NonNullable<WorkspaceProvider['list']>>(async () =>
+    [...this.sandboxes].map((name) => this.#found(name)),
+  );
+
+  readonly sweep = vi.fn<NonNullable<WorkspaceProvider['sweep']>>(async () => []);
+
+  readonly processes = {
+    start: vi.fn<SandboxProcesses['start']>(notHere),
+    list: vi.fn<SandboxProcesses['list']>(async () => []),
+    attach: vi.fn<SandboxProcesses['attach']>(notHere),
+    signal: vi.fn<SandboxProcesses['signal']>(notHere),
+  };
 
   readonly health = vi.fn<WorkspaceProvider['health']>(async () => ({
     state: 'healthy',
     details: {},
   }));
 
-  readonly exec = vi.fn<WorkspaceProvider['exec']>(async () => {
-    throw new Error('not part of this test');
-  });
+  readonly exec = vi.fn<WorkspaceProvider['exec']>(notHere);
 
-  async capabilities(): Promise<ProviderCapabilities> {
-    return {
-      isolation: this.isolation,
-      features: { persistence: false, snapshots: false, warmPool: false },
-      requires: [],
-      startupMs: null,
-      available: null,
-    };
-  }
-
-  async stop(): Promise<void> {
-    throw new Error('not part of this test');
-  }
-
-  async resume(): Promise<CreatedSandbox> {
-    throw new Error('not part of this test');
-  }
+  readonly capabilities = vi.fn<WorkspaceProvider['capabilities']>(async () => ({
+    isolation: this.isolation,
+    features: {
+      persistence: true,
+      snapshots: false,
+      warmPool: false,
+      processes: true,
+      list: true,
+    },
+    requires: [],
+    startupMs: null,
+    available: null,
+  }));
 
   async readFile(): Promise<FileContent> {
-    throw new Error('not part of this test');
+    return notHere();
   }
 
   async writeFile(): Promise<FileInfo> {
-    throw new Error('not part of this test');
+    return notHere();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     // Nothing is held.
   }
+
+  #found(name: string): FoundSandbox {
+    const stopped = this.stopped.has(name);
+    return {
+      // The engine names a sandbox after its workspace.
+      workspaceId: /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(name)?.[0] ?? name,
+      sandboxName: name,
+      state: stopped ? 'stopped' : 'running',
+      hasFiles: !this.lost.has(name),
+      createdAt: this.createdAt.get(name) ?? longAgo,
+      parts: [`sandbox ${name}`],
+      ...(stopped && { reason: 'exited with code 137' }),
+    };
+  }
+
+  #forget(name: string): void {
+    for (const names of [this.sandboxes, this.stopped, this.lost, this.createdAt]) {
+      names.delete(name);
+    }
+  }
+}
+
+async function notHere(): Promise<never> {
+  throw new Error('not part of this test');
 }
 
 export function unhealthy(

@@ -96,6 +96,7 @@ describe('containerOptions', () => {
     expect(optionsFor({ containerType: 'mcp_server' }).Labels).toEqual({
       'dev.emergent.installation': 'installation-1',
       'dev.emergent.workspace': spec.workspaceId,
+      'dev.emergent.sandbox': spec.sandboxName,
       'dev.emergent.kind': 'mcp_server',
     });
   });

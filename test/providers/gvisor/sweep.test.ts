@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tarOf } from '../../../src/base/tar.ts';
+import type { Leftover } from '../../../src/domain/provider.ts';
+import { kinds, labels } from '../../../src/providers/gvisor/container-spec.ts';
+import { sweep } from '../../../src/providers/gvisor/sweep.ts';
+import { soon } from '../../conformance/sandbox.ts';
+import { FakeClock } from '../../support/clock.ts';
+import { startPrivateEngine } from '../../support/engine.ts';
+import type { PrivateEngine } from '../../support/engine.ts';
+
+const image = 'emergent-sweep-test';
+const minute = 60_000;
+const installationId = randomUUID();
+
+/** On an engine of its own: on a shared one it would take what other versions have just made. */
+describe('sweep', () => {
+  let engine: PrivateEngine;
+
+  beforeAll(async () => {
+    engine = await startPrivateEngine();
+    const root = await tarOf([{ name: 'empty', mode: 0o644, content: new Uint8Array() }]);
+    const importing = await engine.docker.importImage(root as never, { repo: image });
+    importing.resume();
+    await once(importing, 'end');
+    for (const name of ['emergent-agent-own', 'emergent-agent-old', 'emergent-agent-used']) {
+      await engine.docker.createVolume({
+        Name: name,
+        Labels: { [labels.kind]: kinds.agentVolume },
+      });
+    }
+    await engine.docker.createVolume({ Name: 'emergent-agent-unlabelled' });
+    await engine.docker.createVolume({ Name: 'somebody-elses' });
+    await engine.docker.createVolume({ Name: 'not-an-emergent-agent-volume' });
+    await container('helper-own', { [labels.kind]: kinds.probe });
+    await container('helper-unlabelled', { [labels.kind]: kinds.agentVolumeHolder }, null);
+    await container('helper-of-another', { [labels.kind]: kinds.probe }, randomUUID());
+    await container('workspace', { [labels.kind]: 'agent_workspace' }, installationId, [
+      'emergent-agent-used',
+    ]);
+    await container('not-ours', {}, null);
+  });
+  afterAll(async () => {
+    await engine[Symbol.asyncDispose]();
+  });
+
+  const container = async (
+    name: string,
+    own: Record<string, string>,
+    owner: string | null = installationId,
+    volumes: readonly string[] = [],
+  ): Promise<void> => {
+    await engine.docker.createContainer({
+      name,
+      Image: image,
+      Cmd: ['/empty'],
+      Labels: { ...own, ...(owner !== null && { [labels.installation]: owner }) },
+      HostConfig: {
+        NetworkMode: 'none',
+        Mounts: volumes.map((Source) => ({ Type: 'volume', Source, Target: '/agent' })),
+      },
+    });
+  };
+
+  const sweepAfter = (ms: number, dryRun: boolean): Promise<readonly Leftover[]> => {
+    const clock = new FakeClock(new Date(Date.now() + ms));
+    const agentVolume = 'emergent-agent-own';
+    return sweep({ docker: engine.docker, installationId, agentVolume, clock }, dryRun, soon());
+  };
+  const names = (leftovers: readonly Leftover[]): readonly string[] =>
+    leftovers.map(({ name }) => name).toSorted();
+
+  const helpers = ['container helper-own', 'container helper-unlabelled'];
+
+  test('what is young may be in use, and is left alone', async () => {
+    expect(await sweepAfter(9 * minute, false)).toEqual([]);
+  });
+
+  test('helpers go after ten minutes, unused agents of other versions after an hour', async () => {
+    expect(names(await sweepAfter(11 * minute, true))).toEqual(helpers);
+    const all = [...helpers, 'volume emergent-agent-old', 'volume emergent-agent-unlabelled'];
+    expect(names(await sweepAfter(61 * minute, true))).toEqual(all);
+    const swept = await sweepAfter(61 * minute, false);
+    expect(names(swept)).toEqual(all);
+    for (const { why } of swept) expect(why).not.toBe('');
+    expect(await sweepAfter(61 * minute, false)).toEqual([]);
+
+    const containers = await engine.docker.listContainers({ all: true });
+    const left = containers.map(({ Names }) => Names[0]).toSorted();
+    expect(left).toEqual(['/helper-of-another', '/not-ours', '/workspace']);
+    const { Volumes } = await engine.docker.listVolumes();
+    expect(Volumes.map(({ Name }) => Name).toSorted()).toEqual([
+      'emergent-agent-own',
+      'emergent-agent-used',
+      'not-an-emergent-agent-volume',
+      'somebody-elses',
+    ]);
+  });
+});
