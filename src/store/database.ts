@@ -21,19 +21,35 @@ export interface Transaction extends Queryable {
 export interface Database extends Queryable {
   /** Commits when `work` resolves, rolls back when it throws or when `deadlineMs` have passed. */
   transaction<T>(deadlineMs: number, work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * Holds the advisory lock (`namespace`, `number`) until it is disposed of. It is one session's, and goes when
+   * that session ends in any way: whoever holds it is alive.
+   */
+  hold(namespace: number, number: number): Promise<HeldLock>;
   /** Which database this is: "PGlite 17.5 in /path", "PostgreSQL 15.18". */
   describe(): Promise<string>;
   /** Idempotent. */
   close(): Promise<void>;
 }
 
+export interface HeldLock extends AsyncDisposable {
+  /**
+   * False while the lock's connection is lost, and for a while after it was regained: what cut it may have cut
+   * those of others too, and they may not be back yet.
+   */
+  settled(): boolean;
+}
+
 export interface DatabaseDeadlines {
+  /** The wait for a free connection. Longer than a query: a long line is no sign of an absent database. */
+  readonly turnMs: number;
   readonly connectMs: number;
   readonly queryMs: number;
   readonly closeMs: number;
 }
 
 export const defaultDeadlines: DatabaseDeadlines = {
+  turnMs: 60_000,
   connectMs: 5_000,
   queryMs: 10_000,
   closeMs: 5_000,

@@ -1,11 +1,14 @@
+import { systemClock, type Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Store } from '../domain/store.ts';
 import type { Database } from './database.ts';
+import { eventStore } from './events/store.ts';
 import { readInstallation } from './installation.ts';
 import { migrate } from './migrate.ts';
 import { readMigrations } from './migrations.ts';
 import { openPglite } from './pglite.ts';
 import { openPostgres } from './postgres.ts';
+import { registerServer } from './server.ts';
 import { tokenStore } from './tokens.ts';
 import { workspaceStore } from './workspaces/store.ts';
 
@@ -14,31 +17,49 @@ export interface StoreOptions {
   readonly databaseUrl?: string;
   readonly dataDir: string;
   readonly log: Log;
+  /** The time of events, and of the pauses between attempts to connect again. */
+  readonly clock?: Clock;
 }
 
 /** Opens the database, brings its schema up to date and hands out the store; closes it when that fails. */
-export async function openStore({ databaseUrl, dataDir, log }: StoreOptions): Promise<Store> {
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { databaseUrl, dataDir, log, clock = systemClock } = options;
   const database =
     databaseUrl === undefined
       ? await openPglite({ dataDir })
-      : openPostgres({ url: databaseUrl, log });
+      : openPostgres({ url: databaseUrl, log, clock });
   try {
     await migrate(database, await readMigrations(), log);
     log.info('opened the store', { database: await database.describe() });
-    return storeOver(database);
+    return await storeOver(database, clock);
   } catch (error) {
     await database.close();
     throw error;
   }
 }
 
-/** The store on a database whose schema is up to date. */
-export function storeOver(database: Database): Store {
+/** The store on a database whose schema is up to date, as one more server on it. Disposing of it closes both. */
+export async function storeOver(database: Database, clock: Clock): Promise<Store> {
+  const server = await registerServer(database);
+  let closing: Promise<void> | undefined;
   return {
-    workspaces: workspaceStore(database),
+    workspaces: workspaceStore(database, server, clock),
+    events: eventStore(database),
     tokens: tokenStore(database),
     installation: () => readInstallation(database),
     describe: () => database.describe(),
-    [Symbol.asyncDispose]: () => database.close(),
+    [Symbol.asyncDispose]() {
+      closing ??= close(server, database);
+      return closing;
+    },
   };
+}
+
+/** The database last: the lock may be its one session's. */
+async function close(server: AsyncDisposable, database: Database): Promise<void> {
+  try {
+    await server[Symbol.asyncDispose]();
+  } finally {
+    await database.close();
+  }
 }

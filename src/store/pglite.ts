@@ -7,6 +7,8 @@ import {
   defaultDeadlines,
   type Database,
   type DatabaseDeadlines,
+  type HeldLock,
+  type Queryable,
   type Row,
   type SqlValue,
   type Transaction,
@@ -83,6 +85,7 @@ function overInstance(
   return {
     query,
     transaction: (deadlineMs, work) => transaction(instance, deadlineMs, work),
+    hold: (namespace, number) => hold({ query }, namespace, number),
     async describe() {
       const [row] = await query('show server_version');
       return `PGlite ${String(row?.['server_version'])} in ${directory}`;
@@ -95,6 +98,17 @@ function overInstance(
         },
       );
       return closing;
+    },
+  };
+}
+
+/** The one session holds it: it is lost only with the process, and then so is everything else. */
+async function hold(db: Queryable, namespace: number, number: number): Promise<HeldLock> {
+  await db.query('select pg_advisory_lock($1, $2)', [namespace, number]);
+  return {
+    settled: () => true,
+    async [Symbol.asyncDispose]() {
+      await db.query('select pg_advisory_unlock($1, $2)', [namespace, number]);
     },
   };
 }

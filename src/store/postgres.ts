@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { systemClock, type Clock } from '../base/clock.ts';
 import { DeadlineError, withDeadline } from '../base/deadline.ts';
 import type { Log } from '../base/log.ts';
 import { reasonOf } from '../base/reason.ts';
@@ -11,12 +12,17 @@ import {
   type Transaction,
 } from './database.ts';
 import { databaseFailure, storeUnavailable } from './failure.ts';
+import { holdSessionLock } from './session-lock.ts';
+import { Turns } from './turns.ts';
 
 export interface PostgresOptions {
   readonly url: string;
   readonly log: Log;
+  readonly clock?: Clock;
   readonly deadlines?: DatabaseDeadlines;
 }
+
+const connections = 10;
 
 /**
  * A PostgreSQL server through a connection pool. Connects on demand: a server that went away is reported by
@@ -25,10 +31,12 @@ export interface PostgresOptions {
 export function openPostgres({
   url,
   log,
+  clock = systemClock,
   deadlines = defaultDeadlines,
 }: PostgresOptions): Database {
   const pool = new pg.Pool({
     connectionString: url,
+    max: connections,
     fallback_application_name: 'emergent',
     connectionTimeoutMillis: deadlines.connectMs,
     // The server ends a slow statement itself; the client's own timeout is for a server that is silent, and
@@ -43,18 +51,25 @@ export function openPostgres({
     log.warn('lost a database connection', { reason: reasonOf(error) });
   });
 
+  // Callers wait here and not in the pool, whose timeout for a new connection also runs for those that wait for a
+  // used one: a burst of calls would look like an absent database.
+  const turns = new Turns('the wait for a database connection', connections, deadlines.turnMs);
+
   let closing: Promise<void> | undefined;
-  const query = async (sql: string, params: readonly SqlValue[] = []): Promise<readonly Row[]> => {
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      return (await pool.query<Row>(sql, [...params])).rows;
+      return await turns.run(work);
     } catch (error) {
-      throw databaseFailure(error);
+      throw error instanceof DeadlineError ? storeUnavailable(error) : error;
     }
   };
+  const query = (sql: string, params: readonly SqlValue[] = []): Promise<readonly Row[]> =>
+    inTurn(() => run(pool, sql, params));
 
   return {
     query,
-    transaction: (deadlineMs, work) => transaction(pool, log, deadlineMs, work),
+    transaction: (deadlineMs, work) => inTurn(() => transaction(pool, log, deadlineMs, work)),
+    hold: (namespace, number) => holdSessionLock({ url, namespace, number, deadlines, clock, log }),
     async describe() {
       const [row] = await query('show server_version');
       return `PostgreSQL ${String(row?.['server_version']).split(' ', 1).join('')}`;
@@ -68,6 +83,18 @@ export function openPostgres({
       return closing;
     },
   };
+}
+
+async function run(
+  pool: pg.Pool,
+  sql: string,
+  params: readonly SqlValue[],
+): Promise<readonly Row[]> {
+  try {
+    return (await pool.query<Row>(sql, [...params])).rows;
+  } catch (error) {
+    throw databaseFailure(error);
+  }
 }
 
 async function transaction<T>(
@@ -121,8 +148,11 @@ async function runTransaction<T>(
     }
   };
   const ms = String(deadlineMs);
+  // Each statement sees what was committed before it, whatever the role's default is: a count that follows a lock
+  // rests on that.
   await run(
-    `begin; set local statement_timeout = ${ms}; set local idle_in_transaction_session_timeout = ${ms}`,
+    `begin isolation level read committed;
+     set local statement_timeout = ${ms}; set local idle_in_transaction_session_timeout = ${ms}`,
   );
   const result = await work({
     query: (sql, params = []) => run(sql, params),

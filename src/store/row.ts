@@ -23,6 +23,16 @@ export function oneOf<const T extends string>(row: Row, column: string, values: 
   return known;
 }
 
+export function integerOrNull(row: Row, column: string): number | null {
+  return row[column] === null ? null : integer(row, column);
+}
+
+export function boolean(row: Row, column: string): boolean {
+  const value = row[column];
+  if (typeof value !== 'boolean') throw unexpected(column, value);
+  return value;
+}
+
 /** One driver gives a bigint column as a string, the other as a number. */
 export function integer(row: Row, column: string): number {
   const value = row[column];
@@ -60,6 +70,14 @@ export function unexpected(column: string, value: unknown): EmergentError {
       details: { column, value },
     },
   );
+}
+
+/**
+ * Text for people (reasons, commands, paths) as a column can hold it. It may come from inside a sandbox, or be cut
+ * in the middle of a character, and must not fail the statement that carries it.
+ */
+export function encodeRemark(value: string): string {
+  return value.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
 /** RFC 3339, whose years have four digits. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newWorkspace } from './fixtures/workspaces.ts';
+import { newWorkspace, put } from './fixtures/workspaces.ts';
 import type { Subject } from './suite.ts';
 
 const limits = { cpu: 1, memory_bytes: 2, disk_bytes: 3 };
@@ -22,6 +22,10 @@ const refusedWorkspaces: readonly (readonly [string, Record<string, unknown>])[]
   ['times_finite', { created_at: '-infinity' }],
   ['times_finite', { last_used_at: 'infinity' }],
   ['times_finite', { expires_at: 'infinity' }],
+  ['ready_at_finite', { ready_at: 'infinity' }],
+  ['ttl_seconds_positive', { ttl_seconds: 0 }],
+  ['resting_without_operator', { status: 'ready', operator: 1 }],
+  ['resting_without_operator', { status: 'error', operator: 1 }],
   ['version_positive', { version: 0 }],
   ['persistent_mcp_server_never_expires', { ...persistentMcp, expires_at: '2026-01-01T00:00:00Z' }],
   ['resource_limits_shape', { resource_limits: [] }],
@@ -37,6 +41,14 @@ const refusedWorkspaces: readonly (readonly [string, Record<string, unknown>])[]
   ['resource_limits_shape', { resource_limits: { ...limits, disk_bytes: 1.5 } }],
 ];
 
+const refusedEvents: readonly (readonly [string, Record<string, unknown>])[] = [
+  ['type_shape', { type: 'ready' }],
+  ['type_shape', { type: 'workspace.' }],
+  ['type_shape', { type: 'tool.Bash' }],
+  ['detail_shape', { detail: [] }],
+  ['at_finite', { at: 'infinity' }],
+];
+
 const refusedTokens: readonly (readonly [string, Record<string, unknown>])[] = [
   ['role_known', { role: 'root' }],
   ['token_hash_shape', { token_hash: 'A'.repeat(64) }],
@@ -50,12 +62,14 @@ export function constraintTests(subject: () => Subject): void {
   /** A copy of a good row with some columns replaced, by raw SQL. */
   const insertCopy = async (columns: Record<string, unknown>): Promise<void> => {
     const { database, store } = subject();
-    const seed = await store.workspaces.insert(newWorkspace());
+    const seed = await put(store);
     await database.query(
       `insert into kb.agent_workspaces
        select copy.*
          from kb.agent_workspaces seed,
-              jsonb_populate_record(seed, jsonb_build_object('id', gen_random_uuid()) || $2) copy
+              jsonb_populate_record(seed, jsonb_build_object(
+                'id', gen_random_uuid(), 'operator', null
+              ) || $2) copy
         where seed.id = $1`,
       [seed.id, JSON.stringify(columns)],
     );
@@ -78,6 +92,18 @@ export function constraintTests(subject: () => Subject): void {
       await expect(insertCopy({ [column]: null })).rejects.toMatchObject({ code: '23502', column });
     },
   );
+
+  test.each(refusedEvents)('workspace_events: %s refuses %j', async (constraint, columns) => {
+    const { database, store } = subject();
+    await put(store);
+    const insert = database.query(
+      `insert into kb.workspace_events (at, workspace_id, owner, actor, type, detail)
+       select copy.at, copy.workspace_id, copy.owner, copy.actor, copy.type, copy.detail
+         from kb.workspace_events seed, jsonb_populate_record(seed, $1) copy`,
+      [JSON.stringify(columns)],
+    );
+    await expect(insert).rejects.toMatchObject({ code: '23514', constraint });
+  });
 
   test.each(refusedTokens)('api_tokens: %s refuses %j', async (constraint, columns) => {
     const { database, store } = subject();
@@ -103,7 +129,7 @@ export function constraintTests(subject: () => Subject): void {
 
   test('a row that holds what no code wrote is named, not passed on', async () => {
     const { database, store } = subject();
-    const { id } = await store.workspaces.insert(newWorkspace());
+    const { id } = await put(store);
     await database.query('alter table kb.agent_workspaces drop constraint network_known');
     try {
       await database.query(`update kb.agent_workspaces set network = 'host' where id = $1`, [id]);

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { isChanging, workspaceStatuses } from '../../src/domain/workspace.ts';
 import type { Row } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { migration, readMigrations } from '../../src/store/migrations.ts';
@@ -81,5 +82,45 @@ export function migrationTests(subject: () => Subject): void {
     const migrations = await readMigrations();
     expect(await run(migrations)).toEqual(migrations.map(({ name }) => name));
     expect(await run(migrations)).toEqual([]);
+  });
+
+  test('003: the workspaces of a 002 database are kept, with what can be told of them', async () => {
+    const { database } = subject();
+    const migrations = await readMigrations();
+    await run(migrations.slice(0, 2));
+    for (const status of workspaceStatuses) {
+      for (const expiresIn of ['30 days', '1.001 seconds', '9000 years', null]) {
+        await database.query(
+          `insert into kb.agent_workspaces (
+             id, owner, container_type, provider, provider_workspace_id, image, deployment_mode,
+             lifecycle, status, desired_state, network, resource_limits, metadata, created_at,
+             last_used_at, expires_at
+           ) values (
+             gen_random_uuid(), 'owner-1', 'agent_workspace', 'gvisor', 'x', 'base', 'self-hosted',
+             'ephemeral', $1, 'running', 'nat', '{"cpu": 1, "memory_bytes": 2, "disk_bytes": 3}',
+             '{}', '2026-01-02T03:04:05.678Z', now(),
+             '2026-01-02T03:04:05.678Z'::timestamptz + $2::interval
+           )`,
+          [status, expiresIn],
+        );
+      }
+    }
+    expect(await run(migrations)).toEqual(['lifecycle']);
+
+    const { workspaces } = subject().store;
+    const rows = await workspaces.all();
+    expect(rows).toHaveLength(workspaceStatuses.length * 4);
+    for (const row of rows) {
+      expect(row).toMatchObject({ sealedEnv: null, announced: false });
+      expect(row.readyAt).toEqual(row.status === 'creating' ? null : row.createdAt);
+    }
+    const ttls = (status: string): Set<number | null> =>
+      new Set(rows.filter((row) => row.status === status).map(({ ttlSeconds }) => ttlSeconds));
+    for (const status of workspaceStatuses) {
+      expect(ttls(status)).toEqual(new Set([2_592_000, 60, 2_147_483_647, null]));
+    }
+    // Whoever worked on them is of an older version, and gone.
+    const taken = await workspaces.takeOver();
+    expect(new Set(taken)).toEqual(new Set(rows.filter(({ status }) => isChanging(status))));
   });
 }

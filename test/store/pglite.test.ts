@@ -6,20 +6,25 @@ import type { Database, Row } from '../../src/store/database.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openPglite } from '../../src/store/pglite.ts';
 import { recordLog } from '../support/log.ts';
-import { newWorkspace } from './fixtures/workspaces.ts';
+import { put } from './fixtures/workspaces.ts';
 import { storeSuite } from './suite.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'emergent-store-'));
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-storeSuite('PGlite', () => openPglite({ dataDir: join(directory, 'suite') }));
+storeSuite('PGlite', async () => {
+  const database = await openPglite({ dataDir: join(directory, 'suite') });
+  // There is one session; the first server's store closes it.
+  const again = { ...database, close: () => Promise.resolve() };
+  return { database, again: () => Promise.resolve(again) };
+});
 
 describe('PGlite', () => {
   test('rows outlive the process that wrote them', async () => {
     const options = { dataDir: join(directory, 'reopen'), log: recordLog().log };
     const first = await openStore(options);
     expect(await first.describe()).toMatch(/^PGlite \d+\.\d+ in .+\/reopen\/pglite$/);
-    const row = await first.workspaces.insert(newWorkspace());
+    const row = await put(first);
     await first[Symbol.asyncDispose]();
     await first[Symbol.asyncDispose]();
     await expect(first.workspaces.get(row.id)).rejects.toMatchObject({ code: 'store_unavailable' });
@@ -41,7 +46,7 @@ describe('PGlite', () => {
     const open = async (): Promise<Database & AsyncDisposable> => {
       const database = await openPglite({
         dataDir: join(directory, 'reopen'),
-        deadlines: { connectMs: 100, queryMs: 100, closeMs: 10_000 },
+        deadlines: { turnMs: 100, connectMs: 100, queryMs: 100, closeMs: 10_000 },
       });
       return { ...database, [Symbol.asyncDispose]: () => database.close() };
     };

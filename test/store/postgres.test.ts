@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   defaultDeadlines,
@@ -10,7 +8,8 @@ import { openStore } from '../../src/store/open.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { recordLog, type RecordedLog } from '../support/log.ts';
 import { startPostgres, type PostgresServer } from '../support/postgres.ts';
-import { newWorkspace } from './fixtures/workspaces.ts';
+import { listen, listenFor } from './fixtures/listener.ts';
+import { put } from './fixtures/workspaces.ts';
 import { storeSuite } from './suite.ts';
 
 let server: PostgresServer;
@@ -19,9 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-storeSuite('PostgreSQL', async () =>
-  openPostgres({ url: await server.createDatabase(), log: recordLog().log }),
-);
+storeSuite('PostgreSQL', async () => {
+  const url = await server.createDatabase();
+  const open = (): Database => openPostgres({ url, log: recordLog().log });
+  return { database: open(), again: () => Promise.resolve(open()) };
+});
 
 describe('PostgreSQL', () => {
   type Open = Database & AsyncDisposable & Pick<RecordedLog, 'entries'>;
@@ -45,7 +46,7 @@ describe('PostgreSQL', () => {
     const [first, second] = await Promise.all([openStore(options), openStore(options)]);
     await using _first = first;
     await using _second = second;
-    const row = await first.workspaces.insert(newWorkspace());
+    const row = await put(first);
     expect(await second.workspaces.get(row.id)).toEqual(row);
     expect(await first.describe()).toMatch(/^PostgreSQL \d+\.\d+$/);
   });
@@ -53,7 +54,7 @@ describe('PostgreSQL', () => {
   test('a unix socket works too', async () => {
     const databaseUrl = server.socketUrl(await server.createDatabase());
     await using store = await openStore({ databaseUrl, dataDir: '', log: recordLog().log });
-    const row = await store.workspaces.insert(newWorkspace());
+    const row = await put(store);
     expect(await store.workspaces.get(row.id)).toEqual(row);
   });
 
@@ -63,9 +64,10 @@ describe('PostgreSQL', () => {
     await owner.query('create role plain login');
     await owner.query('grant usage on schema kb to plain');
     await owner.query('grant select, insert, update, delete on all tables in schema kb to plain');
+    await owner.query('grant usage on all sequences in schema kb to plain');
     const databaseUrl = url.replace('//emergent@', '//plain@');
     await using store = await openStore({ databaseUrl, dataDir: '', log: recordLog().log });
-    await store.workspaces.insert(newWorkspace());
+    await put(store);
   });
 
   test.each([
@@ -88,16 +90,14 @@ describe('PostgreSQL', () => {
     const { log, entries } = recordLog();
     const databaseUrl = await server.cloneDatabase();
     await using store = await openStore({ databaseUrl, dataDir: '', log });
-    const row = await store.workspaces.insert(newWorkspace());
+    const row = await put(store);
     await server.stop();
     try {
       await vi.waitFor(() => {
         expect(entries().map(({ msg }) => msg)).toContain('lost a database connection');
       });
       await expect(store.workspaces.get(row.id)).rejects.toEqual(unavailable('ECONNREFUSED'));
-      await expect(store.workspaces.insert(newWorkspace())).rejects.toEqual(
-        unavailable('ECONNREFUSED'),
-      );
+      await expect(put(store)).rejects.toEqual(unavailable('ECONNREFUSED'));
     } finally {
       await server.start();
     }
@@ -166,42 +166,12 @@ describe('PostgreSQL', () => {
 
     test('a server that falls silent in the middle of a query is given up', async () => {
       const url = await server.createDatabase();
-      const upstreams: Socket[] = [];
-      await using relay = await listen((client) => {
-        const upstream = connect(Number(new URL(url).port), '127.0.0.1');
-        upstreams.push(upstream);
-        client.pipe(upstream).pipe(client);
-        client.on('close', () => upstream.destroy());
-      });
+      await using relay = await listenFor(url);
       await using database = open(relay.url(url), { queryMs: 1_000 });
       await database.query('select 1');
-      for (const upstream of upstreams) upstream.unpipe();
+      relay.fallSilent();
       await expect(database.query('select 1')).rejects.toEqual(unavailable('timeout'));
       expect(await database.query('select 1 as a')).toEqual([{ a: 1 }]);
     });
   });
 });
-
-interface Listener extends AsyncDisposable {
-  /** `url`, with this listener in place of its host. */
-  url(url: string): string;
-}
-
-async function listen(onConnection: (socket: Socket) => void): Promise<Listener> {
-  const sockets = new Set<Socket>();
-  const listener = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => socket.destroy());
-    onConnection(socket);
-  }).listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
-  return {
-    url: (url) => url.replace(/@[^/]*\//, `@127.0.0.1:${String(port)}/`),
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      listener.close();
-      await once(listener, 'close');
-    },
-  };
-}

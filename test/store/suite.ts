@@ -1,13 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import type { Store } from '../../src/domain/store.ts';
 import type { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { readMigrations } from '../../src/store/migrations.ts';
 import { storeOver } from '../../src/store/open.ts';
 import { recordLog } from '../support/log.ts';
+import { admissionTests } from './admission.suite.ts';
 import { constraintTests } from './constraints.suite.ts';
+import { eventTests } from './events.suite.ts';
+import { expiryTests } from './expiry.suite.ts';
 import { listTests } from './list.suite.ts';
 import { migrationTests } from './migrations.suite.ts';
+import { operatorTests } from './operators.suite.ts';
 import { tokenTests } from './tokens.suite.ts';
 import { workspaceTests } from './workspaces.suite.ts';
 
@@ -15,23 +20,42 @@ import { workspaceTests } from './workspaces.suite.ts';
 export interface Subject {
   readonly database: Database;
   readonly store: Store;
+  /** One more server on the same database, closed after the test. */
+  readonly another: () => Promise<Store>;
+}
+
+export interface Databases {
+  readonly database: Database;
+  /** The same database as another server reaches it. */
+  readonly again: () => Promise<Database>;
 }
 
 /** Everything a store promises, whatever database is beneath it. `open` gives an empty database. */
-export function storeSuite(name: string, open: () => Promise<Database>): void {
+export function storeSuite(name: string, open: () => Promise<Databases>): void {
   describe(`store on ${name}`, () => {
     let subject: Subject | undefined;
     const current = (): Subject => {
       if (!subject) throw new Error('the database is not open');
       return subject;
     };
+    const others: Store[] = [];
     beforeAll(async () => {
-      const database = await open();
-      subject = { database, store: storeOver(database) };
+      const { database, again } = await open();
       await migrate(database, await readMigrations(), recordLog().log);
+      const another = async (): Promise<Store> => {
+        const other = await storeOver(await again(), systemClock);
+        others.push(other);
+        return other;
+      };
+      subject = { database, store: await storeOver(database, systemClock), another };
     });
     beforeEach(async () => {
-      await current().database.query('truncate kb.agent_workspaces, kb.api_tokens');
+      await current().database.query(
+        'truncate kb.agent_workspaces, kb.workspace_events, kb.api_tokens restart identity',
+      );
+    });
+    afterEach(async () => {
+      for (const other of others.splice(0)) await other[Symbol.asyncDispose]();
     });
     afterAll(async () => {
       await subject?.store[Symbol.asyncDispose]();
@@ -39,6 +63,18 @@ export function storeSuite(name: string, open: () => Promise<Database>): void {
 
     describe('workspaces', () => {
       workspaceTests(current);
+    });
+    describe('operators', () => {
+      operatorTests(current);
+    });
+    describe('admission', () => {
+      admissionTests(current);
+    });
+    describe('expiry', () => {
+      expiryTests(current);
+    });
+    describe('events', () => {
+      eventTests(current);
     });
     describe('list', () => {
       listTests(current);

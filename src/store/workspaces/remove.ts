@@ -1,15 +1,24 @@
-import type { WorkspaceStatus } from '../../domain/workspace.ts';
 import type { Queryable } from '../database.ts';
+import { noteChanged, noteValues, type ChangeNote } from '../events/note.ts';
 
-/** Race: a row whose status changed first stays; of two removals at once one removes it, the other finds none. */
+/**
+ * Race: a row that another server has taken over stays, for that one to remove; of two removals at once one removes
+ * it, the other finds none.
+ */
 export async function removeWorkspace(
   db: Queryable,
+  server: number,
   id: string,
-  from: readonly WorkspaceStatus[],
+  note: Omit<ChangeNote, 'type'>,
 ): Promise<boolean> {
   const rows = await db.query(
-    'delete from kb.agent_workspaces where id = $1 and status = any($2::text[]) returning id',
-    [id, from],
+    `with changed as (
+       delete from kb.agent_workspaces
+        where id = $1 and status = 'destroying' and operator = $2
+       returning id, owner
+     ), noted as (${noteChanged(3)})
+     select id from changed`,
+    [id, server, ...noteValues({ ...note, type: 'workspace.destroyed' })],
   );
   return rows.length > 0;
 }

@@ -10,7 +10,9 @@ import {
 } from '../../domain/workspace.ts';
 import type { Row } from '../database.ts';
 import {
+  boolean,
   integer,
+  integerOrNull,
   object,
   objectOrNull,
   oneOf,
@@ -42,8 +44,12 @@ export function workspaceFrom(row: Row): Workspace {
     snapshotId: textOrNull(row, 'snapshot_id'),
     mcpConfig: objectOrNull(row, 'mcp_config'),
     metadata: object(row, 'metadata'),
+    sealedEnv: textOrNull(row, 'sealed_env'),
+    announced: boolean(row, 'announced'),
     createdAt: time(row, 'created_at'),
+    readyAt: timeOrNull(row, 'ready_at'),
     lastUsedAt: time(row, 'last_used_at'),
+    ttlSeconds: integerOrNull(row, 'ttl_seconds'),
     expiresAt: timeOrNull(row, 'expires_at'),
     version: integer(row, 'version'),
   };

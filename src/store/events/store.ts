@@ -1,0 +1,17 @@
+import type { EventStore } from '../../domain/store.ts';
+import type { Queryable } from '../database.ts';
+import { knownWorkspaces } from './known.ts';
+import { listEvents } from './list.ts';
+import { newestEventId } from './newest-id.ts';
+import { pruneEvents } from './prune.ts';
+import { recordCall } from './record-call.ts';
+
+export function eventStore(db: Queryable): EventStore {
+  return {
+    recordCall: (call) => recordCall(db, call),
+    list: (query) => listEvents(db, query),
+    newestId: () => newestEventId(db),
+    known: (workspaceIds) => knownWorkspaces(db, workspaceIds),
+    prune: (before) => pruneEvents(db, before),
+  };
+}

@@ -1,0 +1,9 @@
+import type { Queryable } from '../database.ts';
+
+/** Race: a row that another server has taken over meanwhile stays with it. */
+export async function releaseWorkspace(db: Queryable, server: number, id: string): Promise<void> {
+  await db.query('update kb.agent_workspaces set operator = null where id = $1 and operator = $2', [
+    id,
+    server,
+  ]);
+}
