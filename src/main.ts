@@ -1,20 +1,18 @@
 import { readFile, rename, writeFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
 import { buildApi } from './api/app.ts';
 import { systemClock } from './base/clock.ts';
+import type { Clock } from './base/clock.ts';
 import { withDeadline } from './base/deadline.ts';
 import { createLog } from './base/log.ts';
 import type { Log } from './base/log.ts';
 import type { Config } from './config.ts';
 import type { WorkspaceProvider } from './domain/provider.ts';
-import type { Installation, Store } from './domain/store.ts';
+import type { Installation } from './domain/store.ts';
 import { newSecret } from './domain/token.ts';
-import type { Engine } from './engine/engine.ts';
-import { Providers } from './engine/providers.ts';
-import { RunningProcesses } from './engine/running-processes.ts';
-import { Tokens } from './engine/tokens.ts';
-import { Tools } from './engine/tools.ts';
-import { Workspaces } from './engine/workspaces.ts';
+import { startEngine } from './engine/start-engine.ts';
+import type { EngineOptions, RunningEngine } from './engine/start-engine.ts';
 import type { PreparedHost } from './host/setup/prepare.ts';
 import { GvisorProvider } from './providers/gvisor/provider.ts';
 import { MemoryProvider } from './providers/memory/provider.ts';
@@ -35,21 +33,29 @@ export interface RunningServer extends AsyncDisposable {
   readonly database: string;
 }
 
-const closeDeadlineMs = 10_000;
+const drainMs = 10_000;
+const lastWordsMs = 3_000;
 
-/** Starts everything in order; what was started is stopped in reverse, also when a later part fails. */
-export async function serve(config: Config, host: HostFacts): Promise<RunningServer> {
+/**
+ * Starts everything in order; what was started is stopped in reverse, also when a later part fails. `clock` is
+ * what the lifecycle of workspaces runs by.
+ */
+export async function serve(
+  config: Config,
+  host: HostFacts,
+  clock: Clock = systemClock,
+): Promise<RunningServer> {
   await using starting = new AsyncDisposableStack();
   const log = createLog({ level: config.logLevel });
 
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
-  const store = starting.use(await openStore({ ...databaseOf(config), log }));
+  const store = starting.use(await openStore({ ...databaseOf(config), clock, log }));
   const installation = await store.installation();
   const providers = createProviders(config, host, installation, log).map((provider) =>
     starting.use(provider),
   );
-  const running = new RunningProcesses();
-  const engine = createEngine(config, host, store, providers, running, log);
+  const settled = engineOptions(config, host, installation);
+  const engine = starting.use(startEngine({ ...settled, store, providers, clock, log }));
   const adminToken = await resolveAdminToken(config);
   await engine.tokens.installBootstrapAdmin(adminToken.value);
 
@@ -59,16 +65,9 @@ export async function serve(config: Config, host: HostFacts): Promise<RunningSer
     clock: systemClock,
     version: packageJson.version,
     ready: () => store.describe(),
-    runningProcesses: () => running.count,
+    runningProcesses: () => engine.operationsInFlight,
   });
-  starting.defer(async () => {
-    await withDeadline('closing the HTTP server', closeDeadlineMs, () => app.close()).catch(
-      (error: unknown) => {
-        log.warn('requests were still running at shutdown', { err: error });
-        app.server.closeAllConnections();
-      },
-    );
-  });
+  starting.defer(() => closeHttp(app, engine, log));
   const url = await app.listen({ host: config.host, port: config.port });
   const database = await store.describe();
   log.info('server ready', { url, database, installation: installation.id });
@@ -105,32 +104,47 @@ function createProviders(
   ];
 }
 
-function createEngine(
+function engineOptions(
   config: Config,
   host: HostFacts,
-  store: Store,
-  providers: readonly WorkspaceProvider[],
-  running: RunningProcesses,
-  log: Log,
-): Engine {
-  const workspaces = new Workspaces({
-    store: store.workspaces,
-    providers: new Providers(providers, systemClock),
+  installation: Installation,
+): Pick<
+  EngineOptions,
+  'secretKey' | 'defaults' | 'maxConcurrent' | 'allowUnsandboxed' | 'eventRetentionSeconds'
+> {
+  return {
+    secretKey:
+      config.secretKey === undefined ? installation.key : Buffer.from(config.secretKey, 'utf8'),
     defaults: {
       image: config.defaultImage ?? host.image,
       limits: config.defaultLimits,
       ttlSeconds: config.defaultTtlSeconds,
       deploymentMode: config.deploymentMode,
     },
+    maxConcurrent: config.maxConcurrent,
     allowUnsandboxed: config.allowUnsandboxed || config.demo,
-    clock: systemClock,
-    log,
-  });
-  return {
-    workspaces,
-    tools: new Tools(workspaces, running, systemClock),
-    tokens: new Tokens(store.tokens, systemClock),
+    eventRetentionSeconds: config.eventRetentionSeconds,
   };
+}
+
+/**
+ * No new requests; those in progress get `drainMs`. Then whoever still waits for a command is told where to
+ * find it again, and what is left after that is cut off.
+ */
+async function closeHttp(app: FastifyInstance, engine: RunningEngine, log: Log): Promise<void> {
+  const closing = app.close();
+  const ended = await withDeadline('requests in progress', drainMs, () => closing).then(
+    () => true,
+    () => false,
+  );
+  if (ended) return;
+  engine.leave();
+  try {
+    await withDeadline('closing the HTTP server', lastWordsMs, () => closing);
+  } catch (error) {
+    log.warn('requests were still running at shutdown', { err: error });
+    app.server.closeAllConnections();
+  }
 }
 
 /** From the environment, else from the data directory, else made now and kept there for the owner's eyes only. */

@@ -1,9 +1,8 @@
 import type { Caller } from '../domain/caller.ts';
 import type { CreateWorkspaceRequest } from '../domain/create-request.ts';
 import type { ResourceLimits } from '../domain/limits.ts';
-import type { SandboxSpec } from '../domain/provider.ts';
 import type { NewWorkspace } from '../domain/store.ts';
-import type { DeploymentMode, Workspace } from '../domain/workspace.ts';
+import type { DeploymentMode } from '../domain/workspace.ts';
 
 /** What a workspace gets when the caller does not say. */
 export interface WorkspaceDefaults {
@@ -13,22 +12,20 @@ export interface WorkspaceDefaults {
   readonly deploymentMode: DeploymentMode;
 }
 
-/** The row as it is written before anything is created. */
+/** The row as it is written before anything is created; which provider and what secrets is decided elsewhere. */
 export function newRow(
   id: string,
   caller: Caller,
   request: CreateWorkspaceRequest,
-  provider: string,
   defaults: WorkspaceDefaults,
   now: Date,
-): NewWorkspace {
+): Omit<NewWorkspace, 'provider' | 'sealedEnv'> {
   const ttlSeconds = request.ttlSeconds ?? defaults.ttlSeconds;
   return {
     id,
     owner: caller.tokenId,
     agentSessionId: request.agentSessionId ?? null,
     containerType: 'agent_workspace',
-    provider,
     providerWorkspaceId: `emergent-${id}`,
     image: request.image ?? defaults.image,
     repositoryUrl: null,
@@ -42,23 +39,10 @@ export function newRow(
     snapshotId: null,
     mcpConfig: null,
     metadata: request.metadata,
+    announced: !request.wait,
     createdAt: now,
     lastUsedAt: now,
+    ttlSeconds,
     expiresAt: new Date(now.getTime() + ttlSeconds * 1000),
-  };
-}
-
-export function sandboxSpec(
-  workspace: Workspace,
-  env: Readonly<Record<string, string>>,
-): SandboxSpec {
-  return {
-    workspaceId: workspace.id,
-    sandboxName: workspace.providerWorkspaceId,
-    containerType: workspace.containerType,
-    image: workspace.image,
-    limits: workspace.resourceLimits,
-    network: workspace.network,
-    env,
   };
 }

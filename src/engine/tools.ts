@@ -1,60 +1,64 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { BashEvent, BashRequest, BashResult } from '../domain/bash.ts';
 import type { Caller } from '../domain/caller.ts';
 import { EmergentError } from '../domain/errors.ts';
-import type { ProcessSignal } from '../domain/exec.ts';
 import type { FileContent, FileInfo } from '../domain/provider.ts';
-import type { RunningProcesses } from './running-processes.ts';
+import type { ToolOperations } from './engine.ts';
+import type { Operation, Outcome } from './operation.ts';
+import type { Operations } from './operations.ts';
 import { startBash } from './tools/bash.ts';
-import type { Workspaces } from './workspaces.ts';
 
-/** What a caller can do inside a workspace: the same on every provider. */
-export class Tools {
-  readonly #workspaces: Workspaces;
-  readonly #running: RunningProcesses;
+export class Tools implements ToolOperations {
+  readonly #operations: Operations;
   readonly #clock: Clock;
+  readonly #leaving: AbortSignal;
 
-  constructor(workspaces: Workspaces, running: RunningProcesses, clock: Clock) {
-    this.#workspaces = workspaces;
-    this.#running = running;
+  /** `leaving` aborts when the server stops waiting for running commands. */
+  constructor(operations: Operations, clock: Clock, leaving: AbortSignal) {
+    this.#operations = operations;
     this.#clock = clock;
+    this.#leaving = leaving;
   }
 
-  /** Streams the command's output; the last event is its result. `signal` aborting ends the command. */
   async bash(
     caller: Caller,
     id: string,
     request: BashRequest,
     signal: AbortSignal,
   ): Promise<AsyncIterable<BashEvent>> {
-    const { provider, ref } = await this.#workspaces.ready(caller, id);
-    const run = await startBash(provider, ref, request, this.#clock, signal);
-    return this.#tracked(id, run);
+    const operation = await this.#operations.begin(caller, id, 'bash', request.command);
+    const processId = randomUUID();
+    const outcome: { -readonly [K in keyof Outcome]: Outcome[K] } = { process_id: processId };
+    try {
+      const events = await startBash(request, {
+        ...operation.target,
+        processId,
+        clock: this.#clock,
+        signal,
+        leaving: this.#leaving,
+        wasInterrupted: async () => (await this.#operations.leftReady(id)) !== undefined,
+      });
+      const noted = noteExit(events, (exitCode) => (outcome.exit_code = exitCode));
+      return operation.around(noted, undefined, () => outcome);
+    } catch (error) {
+      throw await operation.failed(error, outcome);
+    }
   }
 
-  /** The same, answered once at the end. */
   async bashResult(
     caller: Caller,
     id: string,
     request: BashRequest,
     signal: AbortSignal,
   ): Promise<BashResult> {
+    let result: BashResult | undefined;
+    // Read to the end: the operation ends with its events.
     for await (const event of await this.bash(caller, id, request, signal)) {
-      if (event.type === 'result') return event.result;
+      if (event.type === 'result') result = event.result;
     }
+    if (result) return result;
     throw new EmergentError('sandbox_unreachable', 'the command ended without a result');
-  }
-
-  async signalProcess(caller: Caller, id: string, pid: number, name: ProcessSignal): Promise<void> {
-    await this.#workspaces.get(caller, id);
-    const process = this.#running.find(id, pid);
-    if (!process) {
-      throw new EmergentError(
-        'process_not_found',
-        `workspace ${id} runs no process ${String(pid)}`,
-      );
-    }
-    await process.kill(name);
   }
 
   async readFile(
@@ -63,30 +67,43 @@ export class Tools {
     path: string,
     signal: AbortSignal,
   ): Promise<FileContent> {
-    const { provider, ref } = await this.#workspaces.ready(caller, id);
-    return provider.readFile(ref, path, signal);
+    const operation = await this.#operations.begin(caller, id, 'read_file', path);
+    const file = await this.#orFail(operation, ({ provider, ref }) =>
+      provider.readFile(ref, path, signal),
+    );
+    return { ...file, content: operation.around(file.content, signal) };
   }
 
-  async writeFile(
+  writeFile(
     caller: Caller,
     id: string,
     path: string,
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): Promise<FileInfo> {
-    const { provider, ref } = await this.#workspaces.ready(caller, id);
-    return provider.writeFile(ref, path, content, signal);
+    return this.#operations.run(caller, id, 'write_file', path, ({ provider, ref }) =>
+      provider.writeFile(ref, path, content, signal),
+    );
   }
 
-  async *#tracked(
-    id: string,
-    run: Awaited<ReturnType<typeof startBash>>,
-  ): AsyncGenerator<BashEvent> {
-    const forget = this.#running.add(id, run.process);
+  async #orFail<T>(
+    operation: Operation,
+    work: (target: Operation['target']) => Promise<T>,
+  ): Promise<T> {
     try {
-      yield* run.events;
-    } finally {
-      forget();
+      return await work(operation.target);
+    } catch (error) {
+      throw await operation.failed(error);
     }
+  }
+}
+
+async function* noteExit(
+  events: AsyncIterable<BashEvent>,
+  note: (exitCode: number) => void,
+): AsyncGenerator<BashEvent> {
+  for await (const event of events) {
+    if (event.type === 'result') note(event.result.exitCode);
+    yield event;
   }
 }

@@ -1,45 +1,46 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
-import { withDeadline } from '../base/deadline.ts';
-import type { Log } from '../base/log.ts';
 import { maySee } from '../domain/caller.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { CreateWorkspaceRequest } from '../domain/create-request.ts';
-import { reasonOf } from '../base/reason.ts';
-import { EmergentError } from '../domain/errors.ts';
-import type { SandboxRef, WorkspaceProvider } from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/provider-status.ts';
-import type { WorkspacePage, WorkspaceQuery, WorkspaceStore } from '../domain/store.ts';
-import { workspaceStatuses } from '../domain/workspace.ts';
+import type { WorkspacePage, WorkspaceQuery } from '../domain/store.ts';
 import type { Workspace } from '../domain/workspace.ts';
-import { newRow, sandboxSpec } from './new-workspace.ts';
+import type { WorkspaceOperations } from './engine.ts';
+import { behind, candidatesFor } from './lifecycle/candidates.ts';
+import type { Candidates } from './lifecycle/candidates.ts';
+import type { LifecycleContext } from './lifecycle/context.ts';
+import { Creation, UncleanAttempt } from './lifecycle/creation.ts';
+import { Destruction } from './lifecycle/destruction.ts';
+import { notFound } from './lifecycle/refusals.ts';
+import { Suspension } from './lifecycle/suspension.ts';
+import { UpkeepChanges } from './lifecycle/upkeep-changes.ts';
+import { newRow } from './new-workspace.ts';
 import type { WorkspaceDefaults } from './new-workspace.ts';
-import type { Providers } from './providers.ts';
+import type { Upkeep } from './upkeep.ts';
 
-const createDeadlineMs = 60_000;
-const destroyDeadlineMs = 30_000;
-const abandonDeadlineMs = 30_000;
-
-export interface WorkspacesOptions {
-  readonly store: WorkspaceStore;
-  readonly providers: Providers;
+export interface WorkspacesOptions extends LifecycleContext {
   readonly defaults: WorkspaceDefaults;
   readonly allowUnsandboxed: boolean;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /**
- * The life of workspaces. Intent before effect: the row stands, with the sandbox's name in it, before
- * anything is created, and goes only after everything is gone. Status changes are compare-and-set, so
- * several servers may share the database.
+ * The life of workspaces, as callers see it. Intent before effect: the row stands, with the sandbox's name in
+ * it, before anything is created, and goes only after everything is gone. Status changes are compare-and-set,
+ * so several servers may share the database.
  */
-export class Workspaces {
+export class Workspaces implements WorkspaceOperations {
+  readonly upkeep: Upkeep;
   readonly #options: WorkspacesOptions;
-  readonly #destroying = new Map<string, { workspace: Workspace; done: Promise<void> }>();
+  readonly #creation: Creation;
+  readonly #suspension: Suspension;
+  readonly #destruction: Destruction;
 
   constructor(options: WorkspacesOptions) {
     this.#options = options;
+    this.#destruction = new Destruction(options);
+    this.#creation = new Creation(options, this.#destruction);
+    this.#suspension = new Suspension(options);
+    this.upkeep = new UpkeepChanges(options, this.#creation, this.#suspension, this.#destruction);
   }
 
   async create(
@@ -47,27 +48,20 @@ export class Workspaces {
     request: CreateWorkspaceRequest,
     signal: AbortSignal,
   ): Promise<Workspace> {
-    if (request.provider !== 'auto') {
-      const provider = await this.#options.providers.requireHealthy(request.provider);
-      return this.#createOn(provider, caller, request, signal);
-    }
-    const { order, leftOut } = await this.#options.providers.select(this.#options);
-    const failures = leftOut.map(({ name, reason }) => ({ name, reason }));
-    for (const name of order) {
-      try {
-        const provider = this.#options.providers.get(name);
-        return await this.#createOn(provider, caller, request, signal);
-      } catch (error) {
-        if (signal.aborted || isCallersFault(error)) throw error;
-        this.#options.log.warn('create failed', { provider: name, err: error });
-        failures.push({ name, reason: reasonOf(error) });
-      }
-    }
-    throw new EmergentError(
-      'provider_unavailable',
-      `no provider can create a workspace: ${failures.map((f) => `${f.name}: ${f.reason}`).join('; ')}`,
-      { details: { providers: failures } },
+    const candidates = await candidatesFor(
+      request.provider,
+      this.#options.providers,
+      this.#options,
     );
+    if (request.wait) return this.#createAndWait(caller, request, candidates, signal);
+    const workspace = await this.#admit(caller, request, candidates);
+    // Nobody waits: the caller's leaving changes nothing, and how it ended is in the row.
+    const unheard = new AbortController().signal;
+    this.#creation.run(workspace, candidates, caller.tokenId, unheard).catch((error: unknown) => {
+      const { log } = this.#options;
+      log.warn('a create in the background failed', { workspace: workspace.id, err: error });
+    });
+    return workspace;
   }
 
   async get(caller: Caller, id: string): Promise<Workspace> {
@@ -82,134 +76,54 @@ export class Workspaces {
     );
   }
 
-  /** Legal in every state. A second call while the first runs waits for it and answers the same. */
-  async destroy(caller: Caller, id: string): Promise<void> {
-    const workspace = this.#destroying.get(id)?.workspace ?? (await this.#options.store.get(id));
-    if (!workspace || !maySee(caller, workspace)) throw notFound(id);
-    const running = this.#destroying.get(id) ?? this.#startDestroying(workspace);
-    await running.done;
+  async stop(caller: Caller, id: string): Promise<Workspace> {
+    return this.#suspension.stop(await this.get(caller, id), caller.tokenId);
   }
 
-  /** The provider and the name of a workspace that can be used now. */
-  async ready(
+  async resume(caller: Caller, id: string): Promise<Workspace> {
+    return this.#suspension.resume(await this.get(caller, id), caller.tokenId);
+  }
+
+  async recover(caller: Caller, id: string): Promise<Workspace> {
+    return this.#suspension.recover(await this.get(caller, id), caller.tokenId);
+  }
+
+  async destroy(caller: Caller, id: string): Promise<void> {
+    await this.#destruction.destroy(await this.get(caller, id), caller.tokenId);
+  }
+
+  /** A provider that cannot even clean up keeps its row; the next one gets another. */
+  async #createAndWait(
     caller: Caller,
-    id: string,
-  ): Promise<{ provider: WorkspaceProvider; ref: SandboxRef }> {
-    const workspace = await this.get(caller, id);
-    if (workspace.status !== 'ready') {
-      const why = workspace.statusReason === null ? '' : `: ${workspace.statusReason}`;
-      throw new EmergentError('wrong_state', `workspace ${id} is ${workspace.status}${why}`, {
-        details: { status: workspace.status },
-      });
+    request: CreateWorkspaceRequest,
+    candidates: Candidates,
+    signal: AbortSignal,
+  ): Promise<Workspace> {
+    for (let left = candidates; ;) {
+      const workspace = await this.#admit(caller, request, left);
+      try {
+        return await this.#creation.run(workspace, left, caller.tokenId, signal);
+      } catch (error) {
+        if (!(error instanceof UncleanAttempt)) throw error;
+        const rest = behind(left, { name: error.provider, reason: error.message });
+        if (!rest || signal.aborted) throw error.why;
+        left = rest;
+      }
     }
-    return { provider: this.#options.providers.get(workspace.provider), ref: refOf(workspace) };
+  }
+
+  #admit(
+    caller: Caller,
+    request: CreateWorkspaceRequest,
+    { order }: Candidates,
+  ): Promise<Workspace> {
+    const { defaults, specs, clock } = this.#options;
+    const row = newRow(randomUUID(), caller, request, defaults, clock.now());
+    const sealedEnv = specs.sealEnv(request.env);
+    return this.#creation.admit({ ...row, provider: order[0], sealedEnv });
   }
 
   async providerStatuses(): Promise<readonly ProviderStatus[]> {
     return this.#options.providers.statuses(await this.#options.store.countByProvider());
   }
-
-  async #createOn(
-    provider: WorkspaceProvider,
-    caller: Caller,
-    request: CreateWorkspaceRequest,
-    signal: AbortSignal,
-  ): Promise<Workspace> {
-    const { store, clock, log } = this.#options;
-    const startedAt = clock.monotonic();
-    const id = randomUUID();
-    const row = newRow(id, caller, request, provider.name, this.#options.defaults, clock.now());
-    const workspace = await store.insert(row);
-    let creating: Promise<unknown> = Promise.resolve();
-    try {
-      const created = await withDeadline(
-        `creating a workspace on ${provider.name}`,
-        createDeadlineMs,
-        (inner) => {
-          const started = provider.create(sandboxSpec(workspace, request.env), inner);
-          creating = started;
-          return started;
-        },
-        signal,
-      );
-      const ready = await store.transition(id, ['creating'], 'ready', {
-        resourceLimits: created.limits,
-        metadata: { ...workspace.metadata, ...created.metadata },
-      });
-      if (!ready) throw new EmergentError('wrong_state', `workspace ${id} was destroyed meanwhile`);
-      const ms = Math.round(clock.monotonic() - startedAt);
-      log.info('workspace created', { workspace: id, provider: provider.name, ms });
-      return ready;
-    } catch (error) {
-      await this.#undoCreate(workspace, creating, error);
-      throw error;
-    }
-  }
-
-  /**
-   * Nothing of a failed attempt stays: if it cannot be removed now, the row says so and can be destroyed. The
-   * sandbox is removed also when the row is gone: somebody may have destroyed it before it had come up.
-   */
-  async #undoCreate(workspace: Workspace, creating: Promise<unknown>, why: unknown): Promise<void> {
-    const { log, store } = this.#options;
-    const { id } = workspace;
-    try {
-      // What a provider still makes after its signal must be there before it can be removed.
-      await withDeadline('the end of the abandoned create', abandonDeadlineMs, () =>
-        creating.catch(() => undefined),
-      );
-      await store.transition(id, workspaceStatuses, 'destroying');
-      await this.#remove(workspace);
-    } catch (error) {
-      log.error('clean-up after a failed create failed', { workspace: id, err: error });
-      const statusReason = `${reasonOf(why)}; clean-up failed: ${reasonOf(error)}`;
-      await store
-        .transition(id, ['creating', 'destroying'], 'error', { statusReason })
-        .catch((failure: unknown) => {
-          log.error('a failed create could not be recorded', { workspace: id, err: failure });
-        });
-    }
-  }
-
-  #startDestroying(workspace: Workspace): { done: Promise<void> } {
-    const done = this.#destroyOnce(workspace).finally(() => this.#destroying.delete(workspace.id));
-    const running = { workspace, done };
-    this.#destroying.set(workspace.id, running);
-    return running;
-  }
-
-  async #destroyOnce(workspace: Workspace): Promise<void> {
-    const claimed = await this.#options.store.transition(
-      workspace.id,
-      workspaceStatuses,
-      'destroying',
-    );
-    if (claimed) await this.#remove(claimed);
-  }
-
-  /** The sandbox, then the row. */
-  async #remove(workspace: Workspace): Promise<void> {
-    const { store, providers, log } = this.#options;
-    const provider = providers.get(workspace.provider);
-    await withDeadline(`destroying a workspace on ${provider.name}`, destroyDeadlineMs, (signal) =>
-      provider.destroy(refOf(workspace), signal),
-    );
-    await store.remove(workspace.id, ['destroying']);
-    log.info('workspace destroyed', { workspace: workspace.id, provider: provider.name });
-  }
-}
-
-function refOf(workspace: Workspace): SandboxRef {
-  return { workspaceId: workspace.id, sandboxName: workspace.providerWorkspaceId };
-}
-
-function notFound(id: string): EmergentError {
-  return new EmergentError('workspace_not_found', `there is no workspace ${id}`);
-}
-
-/** Another provider would refuse it just the same. */
-function isCallersFault(error: unknown): boolean {
-  return (
-    error instanceof EmergentError && ['invalid_value', 'image_not_found'].includes(error.code)
-  );
 }

@@ -1,33 +1,47 @@
 import type { Clock } from '../../base/clock.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import { bashDefaults } from '../../domain/bash.ts';
 import type { BashEvent, BashRequest } from '../../domain/bash.ts';
+import { EmergentError } from '../../domain/errors.ts';
 import type { ExecExit, ExecProcess } from '../../domain/exec.ts';
 import type { SandboxRef, WorkspaceProvider } from '../../domain/provider.ts';
 import { OutputWindow } from './output-window.ts';
 
-/** A started command: its handle, and its events, ending with exactly one `result`. */
-export interface BashRun {
-  readonly process: ExecProcess;
-  readonly events: AsyncIterable<BashEvent>;
+/** What a run of bash needs besides the command. */
+export interface BashSurroundings {
+  readonly provider: WorkspaceProvider;
+  readonly ref: SandboxRef;
+  readonly processId: string;
+  readonly clock: Clock;
+  /** The caller went away: the command ends. */
+  readonly signal: AbortSignal;
+  /** The server goes away: the command stays, and can be read again by its process id. */
+  readonly leaving: AbortSignal;
+  /** Whether a command that a signal ended was ended with its workspace. */
+  readonly wasInterrupted: () => Promise<boolean>;
+}
+
+/** What runs a shell's command line, on every provider. */
+export function bashArguments(command: string): readonly [string, ...string[]] {
+  return ['/bin/bash', '-c', command];
 }
 
 /**
- * Runs one shell command through any provider. When the timeout passes, or `signal` aborts because the
- * caller went away, the whole process group gets SIGTERM, five seconds, then SIGKILL; what it printed until
- * then is in the result.
+ * Runs one shell command through any provider; its events end with exactly one `result`. When the timeout
+ * passes, or `signal` aborts, the whole process group gets SIGTERM, five seconds, then SIGKILL; what it printed
+ * until then is in the result.
  */
 export async function startBash(
-  provider: WorkspaceProvider,
-  ref: SandboxRef,
   request: BashRequest,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<BashRun> {
+  surroundings: BashSurroundings,
+): Promise<AsyncIterable<BashEvent>> {
+  const { provider, ref, processId, clock, signal, leaving } = surroundings;
   const startedAt = clock.monotonic();
   const process = await provider.exec(
     ref,
     {
-      argv: ['/bin/bash', '-c', request.command],
+      argv: bashArguments(request.command),
+      id: processId,
       ...(request.workdir !== undefined && { workdir: request.workdir }),
       ...(request.env && { env: request.env }),
     },
@@ -35,23 +49,24 @@ export async function startBash(
   );
   // From now on, not from the first read: a command that nobody reads has a timeout too.
   const ended = new AbortController();
-  const killer = endAtTimeoutOrAbort(process, request.timeoutMs, clock, signal, ended.signal);
-  return { process, events: follow(process, killer, ended, clock, startedAt) };
+  const over = AbortSignal.any([ended.signal, leaving]);
+  const killer = endAtTimeoutOrAbort(process, request.timeoutMs, clock, signal, over);
+  return follow(process, killer, ended, surroundings, startedAt);
 }
 
 async function* follow(
   process: ExecProcess,
   killer: Promise<KillReason>,
   ended: AbortController,
-  clock: Clock,
+  { processId, clock, leaving, wasInterrupted }: BashSurroundings,
   startedAt: number,
 ): AsyncGenerator<BashEvent> {
   const stdout = new OutputWindow(bashDefaults.keptBytes);
   const stderr = new OutputWindow(bashDefaults.keptBytes);
   let exit: ExecExit | undefined;
   try {
-    yield { type: 'start', pid: process.pid };
-    for await (const event of process.events) {
+    yield { type: 'start', pid: process.pid, processId };
+    for await (const event of untilLeaving(process.events, leaving, processId)) {
       if (event.type === 'exit') {
         exit = event;
       } else {
@@ -63,9 +78,10 @@ async function* follow(
     ended.abort();
     // A reader that stops early leaves nobody to watch the command, so it must not live on. If the link to
     // the sandbox is gone, that failure is the one to report, not this call's.
-    if (!exit) await process.kill('SIGKILL').catch(() => undefined);
+    if (!exit && !leaving.aborted) await process.kill('SIGKILL').catch(() => undefined);
   }
   if (!exit) return;
+  const why = await killer;
   yield {
     type: 'result',
     result: {
@@ -73,13 +89,40 @@ async function* follow(
       stderr: stderr.text(),
       exitCode: exit.exitCode,
       signal: exit.signal,
-      timedOut: (await killer) === 'timeout',
+      timedOut: why === 'timeout',
+      interrupted: why === 'ended' && exit.signal !== null && (await wasInterrupted()),
       truncated: stdout.truncated || stderr.truncated,
       stdoutBytes: stdout.totalBytes,
       stderrBytes: stderr.totalBytes,
       durationMs: Math.round(clock.monotonic() - startedAt),
     },
   };
+}
+
+/** Stops reading when the server leaves, and says where the rest will be found. */
+async function* untilLeaving<T>(
+  events: AsyncIterable<T>,
+  leaving: AbortSignal,
+  processId: string,
+): AsyncGenerator<T> {
+  const iterator = events[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await untilAborted(iterator.next(), leaving);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } catch (error) {
+    if (!leaving.aborted) throw error;
+    throw new EmergentError(
+      'shutting_down',
+      `the server is stopping; the command goes on in the workspace as process ${processId}`,
+      {
+        hint: 'Read on with `emergent attach` when the server is back.',
+        details: { process_id: processId },
+      },
+    );
+  }
 }
 
 type KillReason = 'timeout' | 'abort' | 'ended';

@@ -8,12 +8,16 @@ import { FakeProcess } from './support/fake-process.ts';
 import { FakeProvider } from './support/fake-provider.ts';
 
 const ref = { workspaceId: 'w', sandboxName: 's' };
+const processId = 'p';
 
 interface Started {
   readonly clock: FakeClock;
   readonly process: FakeProcess;
   readonly provider: FakeProvider;
   readonly caller: AbortController;
+  readonly leaving: AbortController;
+  /** Whether the workspace is on its way out. */
+  readonly interrupted: { now: boolean };
   readonly events: AsyncIterable<BashEvent>;
 }
 
@@ -24,8 +28,13 @@ async function start(request: Partial<BashRequest> = {}): Promise<Started> {
   provider.exec.mockResolvedValue(process);
   const caller = new AbortController();
   const wanted = { command: 'make', timeoutMs: 60_000, ...request };
-  const { events } = await startBash(provider, ref, wanted, clock, caller.signal);
-  return { clock, process, provider, caller, events };
+  const leaving = new AbortController();
+  const interrupted = { now: false };
+  const events = await startBash(wanted, {
+    ...{ provider, ref, processId, clock, signal: caller.signal, leaving: leaving.signal },
+    wasInterrupted: async () => interrupted.now,
+  });
+  return { clock, process, provider, caller, leaving, interrupted, events };
 }
 
 async function resultOf(events: AsyncIterable<BashEvent>): Promise<BashResult> {
@@ -38,9 +47,9 @@ describe('startBash', () => {
   test('runs the command in bash, with workdir and environment only when they are given', async () => {
     const plain = await start({ command: 'echo hi' });
     const argv = ['/bin/bash', '-c', 'echo hi'];
-    expect(plain.provider.exec.mock.lastCall?.slice(0, 2)).toEqual([ref, { argv }]);
+    expect(plain.provider.exec.mock.lastCall?.slice(0, 2)).toEqual([ref, { argv, id: processId }]);
     const placed = await start({ command: 'echo hi', workdir: '/tmp', env: { A: '1' } });
-    const request = { argv, workdir: '/tmp', env: { A: '1' } };
+    const request = { argv, id: processId, workdir: '/tmp', env: { A: '1' } };
     expect(placed.provider.exec.mock.lastCall?.slice(0, 2)).toEqual([ref, request]);
   });
 
@@ -53,7 +62,7 @@ describe('startBash', () => {
     process.exit(3);
     const seen = await Array.fromAsync(events);
     expect(seen.map(({ type }) => type)).toEqual(['start', 'stdout', 'stderr', 'stdout', 'result']);
-    expect(seen[0]).toEqual({ type: 'start', pid: 42 });
+    expect(seen[0]).toEqual({ type: 'start', pid: 42, processId });
     expect(seen.at(-1)).toEqual({
       type: 'result',
       result: {
@@ -62,6 +71,7 @@ describe('startBash', () => {
         exitCode: 3,
         signal: null,
         timedOut: false,
+        interrupted: false,
         truncated: false,
         stdoutBytes: 6,
         stderrBytes: 7,
@@ -174,13 +184,43 @@ describe('startBash', () => {
     expect(clock.sleeping).toBe(0);
   });
 
+  test('a command that ends with its workspace says that it was interrupted', async () => {
+    const { process, events, interrupted } = await start();
+    interrupted.now = true;
+    process.print('half');
+    process.exit(143, 'SIGTERM');
+    expect(await resultOf(events)).toMatchObject({ stdout: 'half', interrupted: true });
+    const byItself = await start();
+    byItself.interrupted.now = true;
+    byItself.process.exit(0);
+    expect(await resultOf(byItself.events)).toMatchObject({ interrupted: false });
+  });
+
+  test('when the server leaves, the command stays and its reader is told where', async () => {
+    const { clock, process, events, leaving } = await start();
+    process.print('half');
+    const reading = Array.fromAsync(events);
+    const told = expect(reading).rejects.toMatchObject({
+      code: 'shutting_down',
+      details: { process_id: processId },
+    });
+    leaving.abort();
+    await told;
+    expect(process.signals).toEqual([]);
+    expect(clock.sleeping).toBe(0);
+  });
+
   test("a command that cannot be started is the provider's error", async () => {
     const provider = new FakeProvider();
     const refused = new EmergentError('file_not_found', 'no such directory');
     provider.exec.mockRejectedValue(refused);
     const request = { command: 'x', timeoutMs: 1 };
     const clock = new FakeClock();
-    const started = startBash(provider, ref, request, clock, new AbortController().signal);
+    const { signal } = new AbortController();
+    const started = startBash(request, {
+      ...{ provider, ref, processId, clock, signal, leaving: signal },
+      wasInterrupted: async () => false,
+    });
     await expect(started).rejects.toBe(refused);
     expect(clock.sleeping).toBe(0);
   });

@@ -57,16 +57,17 @@ describe('create', () => {
     expect([store.rows.size, provider.sandboxes.size]).toEqual([0, 0]);
   });
 
-  test('if that clean-up fails too, the row says both reasons and can be destroyed later', async () => {
+  test('if that clean-up fails too, the row says both reasons and is left to the reconciler', async () => {
     const { workspaces, store, provider } = setUp();
     provider.create.mockRejectedValue(broken);
     provider.destroy.mockRejectedValueOnce(new EmergentError('provider_failed', 'engine gone'));
     await expect(workspaces.create(admin, explicit, never())).rejects.toBe(broken);
     const [row] = store.rows.values();
     expect(row).toMatchObject({
-      status: 'error',
+      status: 'destroying',
       statusReason: expect.stringMatching(/no space left.*engine gone/) as unknown,
     });
+    expect(await store.abandoned()).toEqual([row]);
     await workspaces.destroy(admin, row?.id ?? '');
     expect(store.rows.size).toBe(0);
   });
@@ -124,7 +125,7 @@ describe('create', () => {
     await vi.advanceTimersByTimeAsync(120_000);
     await failed;
     expect([...store.rows.values()]).toMatchObject([
-      { status: 'error', statusReason: expect.stringContaining('did not finish') as unknown },
+      { status: 'destroying', statusReason: expect.stringContaining('did not finish') as unknown },
     ]);
   });
 
@@ -138,12 +139,12 @@ describe('create', () => {
       return create(spec, signal);
     });
     const creating = workspaces.create(admin, explicit, never());
-    const failed = expect(creating).rejects.toMatchObject({ code: 'wrong_state' });
+    const failed = expect(creating).rejects.toMatchObject({ code: 'interrupted' });
     await gate.reached;
     const [id = ''] = store.rows.keys();
-    await workspaces.destroy(admin, id);
-    expect(store.rows.size).toBe(0);
+    const destroying = workspaces.destroy(admin, id);
     gate.open();
+    await destroying;
     await failed;
     expect([store.rows.size, provider.sandboxes.size]).toEqual([0, 0]);
   });
@@ -172,7 +173,7 @@ describe('create on any provider', () => {
     expect(created).toMatchObject({ provider: 'second', status: 'ready' });
     const rows = [...store.rows.values()].map(({ provider, status }) => [provider, status]);
     expect(rows).toEqual([
-      ['best', 'error'],
+      ['best', 'destroying'],
       ['second', 'ready'],
     ]);
   });

@@ -1,33 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { EmergentError } from '../../../src/domain/errors.ts';
 import { workspaceStatuses } from '../../../src/domain/workspace.ts';
-import type { WorkspaceStatus } from '../../../src/domain/workspace.ts';
-import { newWorkspace } from '../../store/fixtures/workspaces.ts';
-import { admin, alice, bob, Gate, never, request, setUp } from './support/workspaces.ts';
-import type { Setup } from './support/workspaces.ts';
-
-/** A row in the given state, and its sandbox. */
-async function workspaceIn(
-  { store, provider }: Setup,
-  status: WorkspaceStatus = 'ready',
-  owner = 'alice',
-): Promise<string> {
-  const row = await store.insert(newWorkspace({ status, owner, provider: 'fake' }));
-  provider.sandboxes.add(row.providerWorkspaceId);
-  return row.id;
-}
+import { admin, alice, bob, Gate, setUp, setUpWith, workspaceIn } from './support/workspaces.ts';
 
 describe('destroy', () => {
   test.each(workspaceStatuses)('is legal in the state %s', async (status) => {
     const setup = setUp();
-    const id = await workspaceIn(setup, status);
+    const { id } = workspaceIn(setup, status);
     await setup.workspaces.destroy(alice, id);
     expect([setup.store.rows.size, setup.provider.sandboxes.size]).toEqual([0, 0]);
   });
 
   test('the row goes only after the sandbox', async () => {
     const setup = setUp();
-    const id = await workspaceIn(setup);
+    const { id } = workspaceIn(setup);
     setup.provider.destroy.mockImplementation(async () => {
       expect(setup.store.rows.get(id)?.status).toBe('destroying');
     });
@@ -37,7 +23,7 @@ describe('destroy', () => {
 
   test('twice at once is one call of the provider, and both get its answer', async () => {
     const setup = setUp();
-    const id = await workspaceIn(setup);
+    const { id } = workspaceIn(setup);
     const gate = new Gate();
     setup.provider.destroy.mockImplementation(() => gate.pass());
     const first = setup.workspaces.destroy(alice, id);
@@ -52,7 +38,7 @@ describe('destroy', () => {
 
   test('one that fails fails for both, and can be asked for again', async () => {
     const setup = setUp();
-    const id = await workspaceIn(setup);
+    const { id } = workspaceIn(setup);
     const down = new EmergentError('provider_unavailable', 'engine unreachable');
     const gate = new Gate();
     setup.provider.destroy.mockImplementationOnce(async () => {
@@ -62,17 +48,23 @@ describe('destroy', () => {
     const both = Promise.allSettled([1, 2].map(() => setup.workspaces.destroy(alice, id)));
     await gate.reached;
     gate.open();
-    expect((await both).map((outcome) => 'reason' in outcome && (outcome.reason as Error))).toEqual(
-      [down, down],
-    );
+    const goesOn = {
+      code: 'provider_unavailable',
+      message: expect.stringContaining('engine unreachable') as unknown,
+      hint: expect.stringContaining('goes on trying') as unknown,
+    };
+    expect(
+      (await both).map((outcome) => 'reason' in outcome && (outcome.reason as unknown)),
+    ).toEqual([expect.objectContaining(goesOn), expect.objectContaining(goesOn)]);
     expect(setup.store.rows.get(id)?.status).toBe('destroying');
+    expect(await setup.store.abandoned()).toHaveLength(1);
     await setup.workspaces.destroy(alice, id);
     expect([setup.store.rows.size, setup.provider.sandboxes.size]).toEqual([0, 0]);
   });
 
   test('an agent is not told of the end of what it does not own', async () => {
     const setup = setUp();
-    const id = await workspaceIn(setup);
+    const { id } = workspaceIn(setup);
     const gate = new Gate();
     setup.provider.destroy.mockImplementation(async () => {
       setup.store.rows.delete(id);
@@ -87,21 +79,49 @@ describe('destroy', () => {
   });
 });
 
+describe('destroy on two servers', () => {
+  test('the second waits for the first and answers the same', async () => {
+    const first = setUp();
+    const second = setUpWith({ beside: first });
+    const { id } = workspaceIn(first);
+    const gate = new Gate();
+    first.provider.destroy.mockImplementationOnce(() => gate.pass());
+    const destroying = first.workspaces.destroy(alice, id);
+    await gate.reached;
+    const waiting = second.workspaces.destroy(alice, id);
+    await first.clock.whenSleeping();
+    gate.open();
+    await destroying;
+    await first.clock.advance(250);
+    await waiting;
+    expect(first.provider.destroy).toHaveBeenCalledTimes(1);
+  });
+
+  test('a first that has died is not waited for', async () => {
+    const dead = setUp();
+    const { id } = workspaceIn(dead);
+    dead.provider.destroy.mockImplementationOnce(() => new Promise(() => undefined));
+    void dead.workspaces.destroy(alice, id);
+    await dead.clock.advance(0);
+    const alive = setUpWith({ beside: dead });
+    dead.store.alive.delete(dead.store.server);
+    await alive.workspaces.destroy(alice, id);
+    expect(alive.store.rows.size).toBe(0);
+  });
+});
+
 describe('who sees what', () => {
   test('an agent sees and uses only its own; an admin sees all', async () => {
     const setup = setUp();
     const { workspaces } = setup;
-    const [hers, his] = [
-      await workspaceIn(setup, 'ready', 'alice'),
-      await workspaceIn(setup, 'ready', 'bob'),
-    ];
+    const { id: hers } = workspaceIn(setup, 'ready', { owner: 'alice' });
+    const { id: his } = workspaceIn(setup, 'ready', { owner: 'bob' });
     const notFound = { code: 'workspace_not_found' };
     const listed = await workspaces.list(alice, { limit: 10 });
     expect(listed.items.map(({ id }) => id)).toEqual([hers]);
     expect((await workspaces.list(admin, { limit: 10 })).items).toHaveLength(2);
     expect((await workspaces.get(alice, hers)).id).toBe(hers);
     await expect(workspaces.get(alice, his)).rejects.toMatchObject(notFound);
-    await expect(workspaces.ready(alice, his)).rejects.toMatchObject(notFound);
     await expect(workspaces.destroy(alice, his)).rejects.toMatchObject(notFound);
     expect(setup.provider.destroy).not.toHaveBeenCalled();
     expect((await workspaces.get(admin, his)).id).toBe(his);
@@ -109,7 +129,7 @@ describe('who sees what', () => {
 
   test('what does not exist and what is hidden look the same', async () => {
     const setup = setUp();
-    const id = await workspaceIn(setup, 'ready', 'bob');
+    const { id } = workspaceIn(setup, 'ready', { owner: 'bob' });
     const hidden = await setup.workspaces.get(alice, id).catch((error: unknown) => error);
     setup.store.rows.clear();
     const missing = await setup.workspaces.get(alice, id).catch((error: unknown) => error);
@@ -117,37 +137,10 @@ describe('who sees what', () => {
   });
 });
 
-describe('ready', () => {
-  test('gives the provider and the name of the sandbox', async () => {
-    const { workspaces, provider } = setUp();
-    const created = await workspaces.create(alice, request, never());
-    const { provider: found, ref } = await workspaces.ready(alice, created.id);
-    expect(found).toBe(provider);
-    expect(ref).toEqual({
-      workspaceId: created.id,
-      sandboxName: created.providerWorkspaceId,
-    });
-  });
-
-  test.each(workspaceStatuses.filter((status) => status !== 'ready'))(
-    'refuses a workspace that is %s, with the reason',
-    async (status) => {
-      const setup = setUp();
-      const id = await workspaceIn(setup, status);
-      await setup.store.transition(id, [status], status, { statusReason: 'disk broke' });
-      await expect(setup.workspaces.ready(alice, id)).rejects.toMatchObject({
-        code: 'wrong_state',
-        message: `workspace ${id} is ${status}: disk broke`,
-        details: { status },
-      });
-    },
-  );
-});
-
 test('the status of a provider counts its workspaces', async () => {
   const setup = setUp();
-  await workspaceIn(setup);
-  await workspaceIn(setup, 'stopped');
+  workspaceIn(setup);
+  workspaceIn(setup, 'stopped');
   expect(await setup.workspaces.providerStatuses()).toMatchObject([
     { name: 'fake', activeWorkspaces: 2, health: { state: 'healthy' } },
   ]);

@@ -1,0 +1,106 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { Seal } from '../base/seal.ts';
+import type { WorkspaceProvider } from '../domain/provider.ts';
+import type { Store } from '../domain/store.ts';
+import { Activity } from './activity.ts';
+import type { Engine } from './engine.ts';
+import { Events } from './events.ts';
+import { Releases } from './lifecycle/releases.ts';
+import { RunningChanges } from './lifecycle/running-changes.ts';
+import { SandboxSpecs } from './lifecycle/sandbox-specs.ts';
+import type { WorkspaceDefaults } from './new-workspace.ts';
+import { Operations } from './operations.ts';
+import { Processes } from './processes.ts';
+import { Providers } from './providers.ts';
+import { Reaper } from './reaper.ts';
+import { Reconciler } from './reconciler.ts';
+import { Tokens } from './tokens.ts';
+import { Tools } from './tools.ts';
+import { wakingEvents, wakingStore } from './waking-store.ts';
+import { Workspaces } from './workspaces.ts';
+
+export interface EngineOptions {
+  readonly store: Store;
+  readonly providers: readonly WorkspaceProvider[];
+  /** Seals what is secret in the store. */
+  readonly secretKey: Uint8Array;
+  readonly defaults: WorkspaceDefaults;
+  readonly maxConcurrent: number;
+  readonly allowUnsandboxed: boolean;
+  readonly eventRetentionSeconds: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface RunningEngine extends Engine, AsyncDisposable {
+  /** How many tool calls are in progress. */
+  readonly operationsInFlight: number;
+  /**
+   * The server is about to go: whoever waits for a command is told where to find it again. The commands
+   * themselves go on.
+   */
+  leave(): void;
+}
+
+/** Changes that are still being made get this long; the next server goes on with the rest. */
+const drainMs = 10_000;
+
+/** The moving parts, wired and moving. Disposing stops what acts by itself; workspaces keep running. */
+export function startEngine(options: EngineOptions): RunningEngine {
+  const { clock, log } = options;
+  using starting = new DisposableStack();
+  const events = new Events({ store: options.store.events, clock, log });
+  const wake = (): void => {
+    events.wake();
+  };
+  const store = wakingStore(options.store.workspaces, wake);
+  const eventStore = wakingEvents(options.store.events, wake);
+  const providers = new Providers(options.providers, clock);
+  const changes = new RunningChanges();
+  const releases = starting.use(new Releases(store, changes, clock, log));
+  const activity = starting.use(new Activity(store, clock, log));
+  const leaving = new AbortController();
+
+  const specs = new SandboxSpecs(new Seal(options.secretKey, 'workspace environment'));
+  const context = { ...options, store, providers, specs, changes, releases };
+  const workspaces = new Workspaces(context);
+  const { upkeep } = workspaces;
+  const reconciler = new Reconciler({
+    ...{ store, events: eventStore, providers, upkeep, releases, clock, log },
+  });
+  const reaper = new Reaper({
+    ...{ store, events: eventStore, upkeep, releases, clock, log },
+    busy: () => activity.busy(),
+    retentionSeconds: options.eventRetentionSeconds,
+  });
+  const operations = new Operations({
+    ...{ store, events: eventStore, providers, activity, clock, log },
+    onUnreachable: (id) => {
+      reconciler.nudge(id);
+    },
+  });
+  reconciler.start();
+  reaper.start();
+  const running = starting.move();
+  return {
+    workspaces,
+    tools: new Tools(operations, clock, leaving.signal),
+    processes: new Processes(operations),
+    events,
+    upkeep: reconciler,
+    tokens: new Tokens(options.store.tokens, clock),
+    get operationsInFlight() {
+      return activity.operations;
+    },
+    leave() {
+      leaving.abort(new Error('the server is stopping'));
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([reaper[Symbol.asyncDispose](), reconciler[Symbol.asyncDispose]()]);
+      await changes.drain(drainMs);
+      events[Symbol.dispose]();
+      running.dispose();
+    },
+  };
+}
