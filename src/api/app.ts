@@ -21,9 +21,14 @@ import { Metrics } from './metrics.ts';
 import { observe } from './observe.ts';
 import { documentRoutes } from './openapi.ts';
 import { bashRoutes } from './routes/bash.ts';
+import { eventRoutes } from './routes/events.ts';
 import { fileRoutes } from './routes/files.ts';
+import { lifecycleRoutes } from './routes/lifecycle.ts';
+import { processOutputRoute } from './routes/process-output.ts';
+import { processRoutes } from './routes/processes.ts';
 import { serverRoutes } from './routes/server.ts';
 import { tokenRoutes } from './routes/tokens.ts';
+import { upkeepRoutes } from './routes/upkeep.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { watchClosing } from './shutdown.ts';
 import { StoreProbe } from './store-probe.ts';
@@ -45,7 +50,8 @@ export interface ApiOptions {
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const { engine, log, clock } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  const context: ApiContext = { engine, log, clock, limits };
+  const closing = new AbortController();
+  const context: ApiContext = { engine, log, clock, limits, closing: closing.signal };
   const metrics = new Metrics(context, options.runningProcesses);
   const malformed = new MalformedHttp(log, clock);
   const app = fastify({
@@ -64,6 +70,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   app.setSerializerCompiler(serializerCompiler);
   holdContinue(app);
   takeJsonBodies(app, context);
+  watchClosing(app, closing);
   addHooks(app, context, metrics, malformed);
   await documentRoutes(app, options.version);
   const probe = new StoreProbe(options.ready ?? (() => Promise.resolve()), clock);
@@ -81,7 +88,6 @@ function addHooks(
   malformed: MalformedHttp,
 ): void {
   const routes = new RouteTable(app);
-  const closing = watchClosing(app);
   app.decorateRequest('caller', undefined);
   app.decorateRequest('failure', undefined);
   app.addHook('onRequest', async (request, reply) => {
@@ -90,7 +96,7 @@ function addHooks(
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');
     reply.header('x-content-type-options', 'nosniff');
-    if (closing.aborted) throw new EmergentError('shutting_down', 'the server is stopping');
+    if (context.closing.aborted) throw new EmergentError('shutting_down', 'the server is stopping');
     refuseMalformed(request);
     await authenticate(request, context.engine);
     if (request.is404) throw routes.refuse(request, reply);
@@ -103,7 +109,12 @@ function addHooks(
 
 async function addRoutes(api: Api, context: ApiContext): Promise<void> {
   workspaceRoutes(api, context);
+  lifecycleRoutes(api, context);
   bashRoutes(api, context);
+  processRoutes(api, context);
+  processOutputRoute(api, context);
+  eventRoutes(api, context);
+  upkeepRoutes(api, context);
   tokenRoutes(api, context);
   await api.register(async (scope) => {
     fileRoutes(scope, context);

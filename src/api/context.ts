@@ -27,6 +27,8 @@ export interface ApiContext {
   readonly log: Log;
   readonly clock: Clock;
   readonly limits: ApiLimits;
+  /** Aborts when the server begins to close: streams without an end of their own end then. */
+  readonly closing: AbortSignal;
 }
 
 export interface ApiLimits {

@@ -18,8 +18,11 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
       servers: [{ url: '/' }],
       security: [{ bearer: [] }],
       tags: [
-        { name: 'workspaces', description: 'Create, find and destroy workspaces.' },
+        { name: 'workspaces', description: 'Create, find, stop, resume and destroy workspaces.' },
         { name: 'tools', description: 'Work inside a workspace.' },
+        { name: 'processes', description: 'Commands that outlive their caller.' },
+        { name: 'events', description: 'What happened, and what happens now.' },
+        { name: 'upkeep', description: 'Compare what is recorded with what is there; for admins.' },
         { name: 'tokens', description: 'Who may call; for admins.' },
         { name: 'server', description: 'Health, measurements, this document.' },
       ],

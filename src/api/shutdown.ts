@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Aborted from the moment `close` is called. Answers in progress go on; a connection ends with the last of them,
- * since `close` waits for every connection.
+ * Aborts `closing` from the moment `close` is called. Answers in progress go on; a connection ends with the last
+ * of them, since `close` waits for every connection.
  */
-export function watchClosing(app: FastifyInstance): AbortSignal {
-  const closing = new AbortController();
+export function watchClosing(app: FastifyInstance, closing: AbortController): void {
   app.addHook('preClose', async () => {
     closing.abort();
   });
@@ -16,5 +15,4 @@ export function watchClosing(app: FastifyInstance): AbortSignal {
   app.addHook('onResponse', async () => {
     if (closing.signal.aborted) app.server.closeIdleConnections();
   });
-  return closing.signal;
 }

@@ -9,6 +9,8 @@ interface Entry {
   readonly load: () => Promise<{ define(command: Command): void }>;
   /** Commands that pass on an exit code tell their own failures apart from it. */
   readonly failureCode?: number;
+  /** Takes the command line of another command, after `--`. */
+  readonly takesCommand?: boolean;
 }
 
 const { ownFailure } = exitCodes;
@@ -21,6 +23,7 @@ const entries: readonly Entry[] = [
     summary: 'create a workspace, run a command in it, destroy it',
     load: () => import('./commands/run.ts'),
     failureCode: ownFailure,
+    takesCommand: true,
   },
   { name: 'create', summary: 'create a workspace', load: () => import('./commands/create.ts') },
   { name: 'list', summary: 'list workspaces', load: () => import('./commands/list.ts') },
@@ -30,9 +33,47 @@ const entries: readonly Entry[] = [
     summary: 'run a command in a workspace',
     load: () => import('./commands/exec.ts'),
     failureCode: ownFailure,
+    takesCommand: true,
+  },
+  {
+    name: 'ps',
+    summary: 'list the commands that run in a workspace',
+    load: () => import('./commands/ps.ts'),
+  },
+  {
+    name: 'attach',
+    summary: 'show the output of a process until it ends',
+    load: () => import('./commands/attach.ts'),
+    failureCode: ownFailure,
+  },
+  {
+    name: 'kill',
+    summary: 'send a signal to a process',
+    load: () => import('./commands/kill.ts'),
   },
   { name: 'cp', summary: 'copy a file in or out', load: () => import('./commands/cp.ts') },
+  {
+    name: 'stop',
+    summary: 'stop workspaces; their files stay',
+    load: () => import('./commands/stop.ts'),
+  },
+  {
+    name: 'resume',
+    summary: 'start stopped workspaces again',
+    load: () => import('./commands/resume.ts'),
+  },
+  {
+    name: 'recover',
+    summary: 'bring workspaces in error back',
+    load: () => import('./commands/recover.ts'),
+  },
   { name: 'destroy', summary: 'destroy workspaces', load: () => import('./commands/destroy.ts') },
+  { name: 'events', summary: 'show what happened', load: () => import('./commands/events.ts') },
+  {
+    name: 'gc',
+    summary: 'compare what is recorded with what is there',
+    load: () => import('./commands/gc.ts'),
+  },
   {
     name: 'providers',
     summary: 'show what can run workspaces',
@@ -75,8 +116,7 @@ export function createProgram(version: string): Program {
 
 function usageHint(used: Entry | undefined): string {
   if (!used) return 'See: emergent --help';
-  const separator =
-    used.failureCode === undefined ? '' : '; options of the command itself go after --';
+  const separator = used.takesCommand === true ? '; options of the command itself go after --' : '';
   return `See: emergent ${used.name} --help${separator}`;
 }
 

@@ -242,13 +242,14 @@ describe('values', () => {
 
   test('signal', async () => {
     const invalid = { status: 422, code: 'invalid_value' };
-    const at = (pid: string): string => `${workspaces}/${id}/processes/${pid}/signal`;
-    await refused({ ...invalid, says: 'signal: expected one of' }, 'POST', at('1'), {
-      json: { signal: 'SIGSTOP' },
-    });
-    for (const pid of ['0', '-1', 'abc', '1.5', '99999999999']) {
-      await refused({ ...invalid, says: 'pid' }, 'POST', at(pid), { json: { signal: 'SIGINT' } });
+    const at = `${workspaces}/${id}/processes/${randomUUID()}/signal`;
+    const says = 'signal: expected one of';
+    for (const signal of ['SIGSTOP', 'TERM', 15, null]) {
+      await refused({ ...invalid, says }, 'POST', at, { json: { signal } });
     }
+    await refused({ ...invalid, says }, 'POST', at);
+    const unknown = { status: 422, code: 'unknown_field', says: 'pid' };
+    await refused(unknown, 'POST', at, { json: { signal: 'SIGINT', pid: 1 } });
   });
 });
 

@@ -37,7 +37,10 @@ describe('a streamed command', () => {
     const events = await run('echo one; echo two >&2; echo three; exit 4');
     expect(events.at(0)).toMatchObject({
       event: 'start',
-      data: { pid: expect.any(Number) as number },
+      data: {
+        pid: expect.any(Number) as number,
+        process_id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+      },
     });
     expect(outputOf(events, 'stdout').toString()).toBe('one\nthree\n');
     expect(outputOf(events, 'stderr').toString()).toBe('two\n');
@@ -47,6 +50,7 @@ describe('a streamed command', () => {
         exit_code: 4,
         signal: null,
         timed_out: false,
+        interrupted: false,
         truncated: false,
         stdout_bytes: 10,
         stderr_bytes: 4,
@@ -107,7 +111,7 @@ describe('a streamed command', () => {
       }
     }).rejects.toThrow('abort');
     await vi.waitFor(async () => {
-      expect(server.running.count).toBe(0);
+      expect(server.engine.operationsInFlight).toBe(0);
       expect((await server.admin.call('GET', files('tidied'))).status).toBe(200);
     });
   });
@@ -125,14 +129,14 @@ test('a client that does not read holds its command back', async () => {
     ...[`Content-Length: ${String(body.length)}`, '', body],
   );
   await vi.waitFor(() => {
-    expect(server.running.count).toBe(1);
+    expect(server.engine.operationsInFlight).toBe(1);
   });
   // A reader gets through the same output meanwhile.
   expect(outputOf(await run(flood), 'stdout')).toHaveLength(50_000_000);
   await server.admin.error(404, 'GET', files('finished'));
   connection.socket.destroy();
   await vi.waitFor(() => {
-    expect(server.running.count).toBe(0);
+    expect(server.engine.operationsInFlight).toBe(0);
   });
   await server.admin.error(404, 'GET', files('finished'));
 });
@@ -154,7 +158,7 @@ test('a quiet stream shows a sign of life every 15 seconds', async () => {
   }
   await events.return(undefined);
   await vi.waitFor(() => {
-    expect(quiet.running.count).toBe(0);
+    expect(quiet.engine.operationsInFlight).toBe(0);
   });
   expect(clock.sleeping).toBe(0);
 });

@@ -32,6 +32,7 @@ describe('a command answered once', () => {
       exit_code: 3,
       signal: null,
       timed_out: false,
+      interrupted: false,
       truncated: false,
       stdout_bytes: 4,
       stderr_bytes: 4,
@@ -74,7 +75,7 @@ describe('a command answered once', () => {
     await expect(answer).rejects.toThrow('abort');
     await vi.waitFor(async () => {
       expect((await server.admin.call('GET', `${files}?path=tidied`)).status).toBe(200);
-      expect(server.running.count).toBe(0);
+      expect(server.engine.operationsInFlight).toBe(0);
     });
     const line = server.recorded.entries().find((entry) => entry['status'] === 499);
     expect(line).toMatchObject({ msg: 'request', code: 'client_closed' });
@@ -82,24 +83,24 @@ describe('a command answered once', () => {
 });
 
 describe('signals', () => {
-  test('reach the running command by its pid', async () => {
+  test('reach the running command by its process id', async () => {
     const headers = { accept: 'text/event-stream' };
     const json = { command: 'trap "echo caught; exit 7" USR1; echo set; sleep 1000 & wait' };
     const response = await server.admin.fetch('POST', bash, { json, headers });
-    let pid = 0;
+    let signal = '';
     const seen: string[] = [];
     for await (const { event, data } of eventsOf(response)) {
-      if (event === 'start') pid = Number(data['pid']);
+      if (event === 'start') {
+        signal = `${workspaces}/${id}/processes/${String(data['process_id'])}/signal`;
+      }
       if (event === 'stdout') seen.push(String(data['text']));
       if (event === 'result') expect(data).toMatchObject({ exit_code: 7 });
       if (seen.join('') !== 'set\n') continue;
-      const signal = `${workspaces}/${id}/processes/${String(pid)}/signal`;
       const answer = await server.admin.call('POST', signal, { json: { signal: 'SIGUSR1' } });
       expect(answer).toMatchObject({ status: 204, text: '' });
     }
     expect(seen.join('')).toBe('set\ncaught\n');
-    const gone = `${workspaces}/${id}/processes/${String(pid)}/signal`;
-    const error = await server.admin.error(404, 'POST', gone, { json: { signal: 'SIGINT' } });
+    const error = await server.admin.error(404, 'POST', signal, { json: { signal: 'SIGINT' } });
     expect(error.code).toBe('process_not_found');
   });
 });

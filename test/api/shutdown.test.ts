@@ -3,6 +3,7 @@ import type { Client } from './support/client.ts';
 import { RawConnection } from './support/raw-http.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestStore } from './support/server.ts';
+import { eventsOf } from './support/sse.ts';
 
 const workspaces = '/api/v1/agent/workspaces';
 
@@ -71,7 +72,7 @@ test('an answer given while closing says that it is the last', async () => {
   const json = { command: 'trap "exit 0" USR1; sleep 1000 & wait' };
   const running = server.admin.call('POST', `${workspaces}/${id}/bash`, { json });
   await vi.waitFor(() => {
-    expect(server.running.count).toBe(1);
+    expect(server.engine.operationsInFlight).toBe(1);
   });
   const closed = server.app.close();
   await refusesConnections(server.admin);
@@ -79,3 +80,49 @@ test('an answer given while closing says that it is the last', async () => {
   expect((await running).headers.get('connection')).toBe('close');
   await closed;
 });
+
+test('close ends those who follow at once: without an exit, and plain bytes visibly cut off', async () => {
+  await using server = await startServer(store);
+  const process = await startProcess(server, 'echo there; sleep 1000');
+  const headers = { accept: 'text/event-stream' };
+  const events = eventsOf(await server.admin.fetch('GET', '/api/v1/events', { headers }));
+  const output = eventsOf(await server.admin.fetch('GET', `${process}/output`, { headers }));
+  expect((await output.next()).value).toMatchObject({ event: 'stdout' });
+  const plain = await server.admin.fetch('GET', `${process}/output?follow=true`);
+  const bytes = plain.arrayBuffer();
+  bytes.catch(() => undefined);
+
+  await server.app.close();
+  expect(await output.next()).toMatchObject({ done: true });
+  expect((await Array.fromAsync(events)).map(({ event }) => event)).not.toContain('error');
+  await expect(bytes).rejects.toThrow('terminated');
+});
+
+test('close does not wait for a follower that has stopped reading', async () => {
+  await using server = await startServer(store);
+  const process = await startProcess(server, 'head -c 40000000 /dev/zero; sleep 1000');
+  using stuck = await RawConnection.open(server.port);
+  stuck.socket.pause();
+  stuck.send(
+    `GET ${process}/output HTTP/1.1`,
+    ...['Host: test', `Authorization: Bearer ${server.admin.token ?? ''}`],
+    ...['Accept: text/event-stream', '', ''],
+  );
+  await vi.waitFor(() => {
+    expect(server.engine.operationsInFlight).toBe(1);
+  });
+  await vi.waitFor(async () => {
+    expect(await server.admin.json(200, 'GET', process)).toMatchObject({
+      output_bytes: 40_000_000,
+    });
+  });
+  await server.app.close();
+});
+
+/** The path of a new process in a new workspace. */
+async function startProcess(server: TestServer, command: string): Promise<string> {
+  const processes = `${workspaces}/${await server.newWorkspace()}/processes`;
+  const json = { command };
+  const { id } = await server.admin.json<{ id: string }>(201, 'POST', processes, { json });
+  return `${processes}/${id}`;
+}

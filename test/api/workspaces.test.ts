@@ -184,7 +184,7 @@ describe('ownership', () => {
       await stranger.error(404, 'POST', `${one}/bash`, { json }),
       await stranger.error(404, 'GET', `${one}/files?path=a`),
       await stranger.error(404, 'PUT', `${one}/files?path=a`, { body: 'a' }),
-      await stranger.error(404, 'POST', `${one}/processes/1/signal`, {
+      await stranger.error(404, 'POST', `${one}/processes/${randomUUID()}/signal`, {
         json: { signal: 'SIGINT' },
       }),
     ];
@@ -220,6 +220,7 @@ verifies(
           persistence: true,
           snapshots: false,
           warm_pool: false,
+          processes: true,
           requires: [],
           startup_ms: expect.any(Number) as number,
         },

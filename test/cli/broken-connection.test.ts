@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Cli, cli } from './support/cli.ts';
-import { ScriptedServer, someId } from './support/scripted-server.ts';
+import { ScriptedServer, someId, someProcess } from './support/scripted-server.ts';
 
 function event(name: string, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -12,7 +12,9 @@ function event(name: string, data: unknown): string {
 
 function beginStream(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(event('start', { pid: 7 }) + event('stdout', { text: 'some\n' }));
+  response.write(
+    event('start', { pid: 7, process_id: someProcess }) + event('stdout', { text: 'some\n' }),
+  );
 }
 
 const workspace = {
@@ -32,6 +34,26 @@ test('a stream that breaks: what came is printed, then the reason, exit code 125
   server.cut();
   const { code, stderr } = await running.ended;
   expect(stderr).toMatch(/^emergent: the connection to http:\/\/127\.0\.0\.1:\d+ was lost\. /);
+  expect(stderr).toContain(
+    `the command goes on; when it is back: emergent attach ${someId} ${someProcess}\n`,
+  );
+  expect(code).toBe(125);
+});
+
+test('a server that stops says so, and where the command is found again', async () => {
+  const error = { code: 'shutting_down', message: 'the server is stopping', hint: 'Later.' };
+  await using server = await ScriptedServer.start((_, response) => {
+    beginStream(response);
+    response.end(event('error', { error }));
+  });
+  const { code, stderr } = await cli(['exec', '--json', someId, '--', 'x'], { env: server.env });
+  expect(JSON.parse(stderr)).toMatchObject({
+    error: {
+      ...error,
+      hint: `When the server is back: emergent attach ${someId} ${someProcess}`,
+      details: { workspace_id: someId, process_id: someProcess },
+    },
+  });
   expect(code).toBe(125);
 });
 
@@ -59,7 +81,7 @@ test('an error in the middle of the stream is told with its hint', async () => {
 test('events may be cut anywhere, carry comments and kinds that are not known yet', async () => {
   const stream =
     ': hello\n\n' +
-    event('start', { pid: 7 }) +
+    event('start', { pid: 7, process_id: someProcess }) +
     event('weather', { sun: true }) +
     event('stdout', { text: 'gr\u00fc\u00df' }).replaceAll('\n', '\r\n') +
     event('stdout', { base64: Buffer.from([0xff, 0x00, 0x0a]).toString('base64') }) +
@@ -101,6 +123,22 @@ test('run says what it could not destroy', async () => {
   const { code, stderr } = await cli(['run', '--', 'x'], { env: server.env });
   expect(stderr).toMatch(new RegExp(`^emergent: workspace ${someId} was not destroyed: `));
   expect(stderr).toContain(`Try: emergent destroy ${someId}`);
+  expect(code).toBe(125);
+});
+
+test('run that loses the server tells both: where the command is, and what was not destroyed', async () => {
+  await using server = await ScriptedServer.start((request, response) => {
+    if (request.method === 'DELETE') response.destroy();
+    else if (request.url?.endsWith('/bash') === true) {
+      beginStream(response);
+      response.end();
+    } else response.writeHead(201).end(JSON.stringify(workspace));
+  });
+  const { code, stderr } = await cli(['run', '--', 'x'], { env: server.env });
+  const lines = stderr.trimEnd().split('\n');
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toContain(`emergent attach ${someId} ${someProcess}`);
+  expect(lines[1]).toContain(`Try: emergent destroy ${someId}`);
   expect(code).toBe(125);
 });
 

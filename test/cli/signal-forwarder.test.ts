@@ -4,8 +4,8 @@ import { FakeClock } from '../support/clock.ts';
 
 function forwarderWith(clock: FakeClock): { forwarder: SignalForwarder; sent: string[] } {
   const sent: string[] = [];
-  const send = async (pid: number, signal: string): Promise<void> => {
-    sent.push(`${String(pid)} ${signal}`);
+  const send = async (processId: string, signal: string): Promise<void> => {
+    sent.push(`${processId} ${signal}`);
   };
   return { forwarder: new SignalForwarder({ send, clock }), sent };
 }
@@ -13,7 +13,7 @@ function forwarderWith(clock: FakeClock): { forwarder: SignalForwarder; sent: st
 test('a command that survives SIGTERM gets SIGKILL five seconds later', async () => {
   const clock = new FakeClock();
   const { forwarder, sent } = forwarderWith(clock);
-  forwarder.started(7);
+  forwarder.started('7');
   forwarder.receive('SIGINT');
   forwarder.receive('SIGINT');
   await clock.whenSleeping();
@@ -25,7 +25,7 @@ test('a command that survives SIGTERM gets SIGKILL five seconds later', async ()
 test('a command that ends in time is left alone', async () => {
   const clock = new FakeClock();
   const { forwarder, sent } = forwarderWith(clock);
-  forwarder.started(7);
+  forwarder.started('7');
   forwarder.receive('SIGTERM');
   forwarder.receive('SIGTERM');
   await clock.whenSleeping();
@@ -39,13 +39,13 @@ test('signals that come before the command has started wait for it', () => {
   const { forwarder, sent } = forwarderWith(new FakeClock());
   forwarder.receive('SIGINT');
   expect(sent).toEqual([]);
-  forwarder.started(9);
+  forwarder.started('9');
   expect(sent).toEqual(['9 SIGINT']);
 });
 
 test('nothing is sent to a command that has ended', () => {
   const { forwarder, sent } = forwarderWith(new FakeClock());
-  forwarder.started(7);
+  forwarder.started('7');
   forwarder.ended();
   forwarder.receive('SIGINT');
   expect(sent).toEqual([]);

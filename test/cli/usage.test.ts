@@ -19,9 +19,10 @@ describe('usage', () => {
     expect(stdout).toContain('Exit codes:');
   });
 
-  const commands = 'serve doctor run create list get exec cp destroy providers token version'.split(
-    ' ',
-  );
+  const commands = [
+    ...'serve doctor run create list get exec ps attach kill cp'.split(' '),
+    ...'stop resume recover destroy events gc providers token version'.split(' '),
+  ];
   test.for([...commands, 'token create', 'token list', 'token revoke'])(
     'help of %s has an example',
     async (name) => {

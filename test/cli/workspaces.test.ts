@@ -69,9 +69,11 @@ describe('workspaces', () => {
   test('list prints an aligned table, ids alone, or JSON', async () => {
     const id = await server.create();
     const table = (await server.run(['list'])).stdout.split('\n');
-    const header = `${'ID'.padEnd(38)}STATUS  PROVIDER  IMAGE     CPU  MEMORY  AGE`;
+    const header = `${'ID'.padEnd(38)}STATUS  PROVIDER  IMAGE     CPU  MEMORY  AGE  EXPIRES`;
     expect(table[0]).toBe(header);
-    expect(table[1]).toMatch(new RegExp(`^${id}  ready   memory    demo      2    4G      \\d+s$`));
+    expect(table[1]).toMatch(
+      new RegExp(`^${id}  ready   memory    demo      2    4G      \\d+s +in 29d$`),
+    );
     expect(table.at(-1)).toBe('');
     expect((await server.run(['list', '--quiet'])).stdout.split('\n')[0]).toBe(id);
     const json = JSON.parse((await server.run(['list', '--json'])).stdout) as { items: object[] };

@@ -5,6 +5,9 @@ import { errorStatus } from '../error-status.ts';
 import type { ErrorBody } from '../schemas/error.ts';
 import { toEmergentError } from './to-emergent-error.ts';
 
+/** Until a slot is likely to be free: somebody stops or destroys one every few seconds, or nobody does. */
+const retryAfterSeconds = 5;
+
 export function errorBodyOf(error: EmergentError, requestId: string): ErrorBody {
   return {
     error: {
@@ -27,6 +30,7 @@ export async function replyError(
   const error = recordFailure(failure, request, log);
   reply.removeHeader('content-length');
   if (error.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer');
+  if (error.code === 'limit_reached') reply.header('retry-after', String(retryAfterSeconds));
   await reply
     .code(errorStatus[error.code])
     .type('application/json; charset=utf-8')

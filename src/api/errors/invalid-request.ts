@@ -38,7 +38,8 @@ function codeFor(
   unknown: readonly Issue[],
   invalid: readonly Issue[],
 ): 'bad_id' | 'unknown_field' | 'invalid_value' {
-  if (part === 'params' && invalid.some((issue) => issue.path === 'id')) return 'bad_id';
+  // Every parameter in a path is an id.
+  if (part === 'params' && invalid.length > 0) return 'bad_id';
   return unknown.length > 0 ? 'unknown_field' : 'invalid_value';
 }
 

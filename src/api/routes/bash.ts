@@ -10,8 +10,6 @@ import {
   bashResult,
   bashStream,
   presentOutcome,
-  signalBody,
-  signalParams,
   toBashRequest,
 } from '../schemas/bash.ts';
 import { errorResponses, jsonBodyErrors, workspaceErrors } from '../schemas/error.ts';
@@ -68,29 +66,6 @@ export function bashRoutes(api: Api, context: ApiContext): void {
         .send({ stdout: result.stdout, stderr: result.stderr, ...presentOutcome(result) });
     },
   );
-
-  api.post(
-    '/agent/workspaces/:id/processes/:pid/signal',
-    {
-      schema: {
-        operationId: 'signalProcess',
-        summary: 'Send a signal to a running command and everything it started',
-        tags,
-        params: signalParams,
-        querystring: noQuery,
-        body: signalBody,
-        response: {
-          204: z.undefined().describe('The signal was sent.'),
-          ...errorResponses(...jsonBodyErrors, ...workspaceErrors, 'process_not_found'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { id: workspaceId, pid } = request.params;
-      await tools.signalProcess(callerOf(request), workspaceId, pid, request.body.signal);
-      return reply.code(204).send();
-    },
-  );
 }
 
 /**
@@ -113,8 +88,9 @@ async function streamEvents(
   };
   try {
     for await (const event of events) {
-      if (event.type === 'start') await stream.send('start', { pid: event.pid });
-      else if (event.type === 'result') {
+      if (event.type === 'start') {
+        await stream.send('start', { pid: event.pid, process_id: event.processId });
+      } else if (event.type === 'result') {
         await flush();
         await stream.send('result', { ...presentOutcome(event.result), truncated: false });
       } else {

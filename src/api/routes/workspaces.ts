@@ -3,7 +3,11 @@ import type { Api, ApiContext } from '../context.ts';
 import { callerOf } from '../context.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { answer } from '../schemas/answer.ts';
-import { createWorkspaceBody, toCreateRequest } from '../schemas/create-workspace.ts';
+import {
+  createWorkspaceBody,
+  createWorkspaceQuery,
+  toCreateRequest,
+} from '../schemas/create-workspace.ts';
 import { errorResponses, jsonBodyErrors } from '../schemas/error.ts';
 import { presentProvider, providerList } from '../schemas/provider.ts';
 import { id, noQuery } from '../schemas/text.ts';
@@ -24,17 +28,20 @@ export function workspaceRoutes(api: Api, { engine }: ApiContext): void {
     {
       schema: {
         operationId: 'createWorkspace',
-        summary: 'Create a workspace and wait until it is ready',
+        summary: 'Create a workspace and, unless told otherwise, wait until it is ready',
         tags,
-        querystring: noQuery,
+        querystring: createWorkspaceQuery,
         body: createWorkspaceBody,
         response: {
           201: answer('The workspace, ready.', workspace),
+          202: answer('The workspace, still being created.', workspace),
           ...errorResponses(
             ...jsonBodyErrors,
             'provider_unknown',
             'image_not_found',
             'wrong_state',
+            'limit_reached',
+            'interrupted',
             'provider_failed',
             'provider_unavailable',
             'sandbox_unreachable',
@@ -45,9 +52,10 @@ export function workspaceRoutes(api: Api, { engine }: ApiContext): void {
       },
     },
     async (request, reply) => {
-      const wanted = toCreateRequest(request.body);
+      const { wait } = request.query;
+      const wanted = toCreateRequest(request.body, wait);
       const created = await engine.workspaces.create(callerOf(request), wanted, clientGone(reply));
-      return reply.code(201).send(presentWorkspace(created));
+      return reply.code(wait ? 201 : 202).send(presentWorkspace(created));
     },
   );
 
@@ -128,6 +136,7 @@ export function workspaceRoutes(api: Api, { engine }: ApiContext): void {
           ...errorResponses(
             'bad_id',
             'workspace_not_found',
+            'provider_unknown',
             'provider_failed',
             'provider_unavailable',
             'sandbox_unreachable',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { CreateWorkspaceRequest } from '../../domain/create-request.ts';
-import { parseCpu, parseSize } from '../../domain/limits.ts';
+import { parseCpu, parseDisk, parseMemory } from '../../domain/limits.ts';
 import { deploymentModes, networkModes } from '../../domain/workspace.ts';
 import { env } from './env.ts';
 import { metadata } from './metadata.ts';
-import { text } from './text.ts';
+import { flag, text } from './text.ts';
 
 const tenYears = 10 * 365 * 24 * 60 * 60;
 
@@ -43,18 +43,26 @@ export const createWorkspaceBody = z
   })
   .meta({ id: 'CreateWorkspace', description: 'Everything may be left out.' });
 
+export const createWorkspaceQuery = z.strictObject({
+  wait: flag
+    .default(true)
+    .describe('false: answer at once with status "creating"; GET shows how it went on.'),
+});
+
 export function toCreateRequest(
   body: z.output<typeof createWorkspaceBody>,
+  wait: boolean,
 ): CreateWorkspaceRequest {
   const { cpu, memory, disk } = body.resource_limits;
   return {
     provider: body.provider,
     limits: {
       ...(cpu !== undefined && { cpu: parseCpu(String(cpu), 'resource_limits.cpu') }),
-      ...(memory !== undefined && { memoryBytes: parseSize(memory, 'resource_limits.memory') }),
-      ...(disk !== undefined && { diskBytes: parseSize(disk, 'resource_limits.disk') }),
+      ...(memory !== undefined && { memoryBytes: parseMemory(memory, 'resource_limits.memory') }),
+      ...(disk !== undefined && { diskBytes: parseDisk(disk, 'resource_limits.disk') }),
     },
     network: body.network,
+    wait,
     env: body.env,
     metadata: body.metadata,
     ...(body.deployment_mode && { deploymentMode: body.deployment_mode }),

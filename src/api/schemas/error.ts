@@ -45,9 +45,17 @@ export const workspaceErrors: readonly ErrorCode[] = [
   'bad_id',
   'workspace_not_found',
   'wrong_state',
+  'interrupted',
   'sandbox_unreachable',
   'provider_failed',
   'deadline_exceeded',
+];
+
+/** Codes of routes that change a workspace's state. */
+export const changeErrors: readonly ErrorCode[] = [
+  ...workspaceErrors,
+  'provider_unknown',
+  'provider_unavailable',
 ];
 
 /** The error half of a route's responses, one entry per status, naming the codes behind it. */

@@ -29,5 +29,21 @@ export const id = z.uuid('must be a UUID').toLowerCase();
 
 export const timestamp = z.iso.datetime();
 
+/** A yes or no in a query. */
+export const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
+
+/** A place in a log or an output, in a query or a header. */
+export const position = z.coerce.number<string>().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** Sent by a client that takes up a stream where it broke off; other headers pass unseen. */
+export const resumeHeaders = z.looseObject({
+  'last-event-id': position
+    .optional()
+    .describe('The id of the last event received; wins over the query.'),
+});
+
+/** For routes that need no body: none and {} are the same. */
+export const noBody = z.strictObject({});
+
 /** For routes without query parameters: a misspelt or unsupported one is refused, not ignored. */
 export const noQuery = z.strictObject({});

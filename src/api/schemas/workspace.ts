@@ -36,9 +36,11 @@ export const workspace = z
     snapshot_id: z.string().nullable(),
     metadata: z.record(z.string(), z.unknown()),
     created_at: timestamp,
+    ready_at: timestamp.nullable().describe('When it was first ready; null: it never was.'),
     last_used_at: timestamp,
+    ttl_seconds: z.int().nullable().describe('How far each use moves expires_at ahead.'),
     expires_at: timestamp.nullable().describe('Null: never.'),
-    version: z.int().describe('Raised by every change.'),
+    version: z.int().describe('Raised by every change of status.'),
   })
   .meta({ id: 'Workspace' });
 
@@ -61,7 +63,7 @@ export const destroyedWorkspace = z
   .object({ id, status: z.literal('destroyed') })
   .meta({ id: 'DestroyedWorkspace' });
 
-/** What a caller sees. The MCP configuration may hold secrets and stays inside. */
+/** What a caller sees. The MCP configuration and the environment may hold secrets and stay inside. */
 export function presentWorkspace(from: Workspace): z.output<typeof workspace> {
   return {
     id: from.id,
@@ -87,7 +89,9 @@ export function presentWorkspace(from: Workspace): z.output<typeof workspace> {
     snapshot_id: from.snapshotId,
     metadata: from.metadata,
     created_at: from.createdAt.toISOString(),
+    ready_at: from.readyAt?.toISOString() ?? null,
     last_used_at: from.lastUsedAt.toISOString(),
+    ttl_seconds: from.ttlSeconds,
     expires_at: from.expiresAt?.toISOString() ?? null,
     version: from.version,
   };

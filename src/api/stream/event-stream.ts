@@ -14,9 +14,12 @@ const keepAliveMs = 30_000;
 export class EventStream implements Disposable {
   readonly #reply: FastifyReply;
   readonly #heartbeat: Disposable;
+  readonly #until: AbortSignal | undefined;
 
-  constructor(reply: FastifyReply, limits: ApiLimits, clock: Clock) {
+  /** `until` aborting ends the stream also under a client that has stopped reading. */
+  constructor(reply: FastifyReply, limits: ApiLimits, clock: Clock, until?: AbortSignal) {
     this.#reply = reply;
+    this.#until = until;
     reply.hijack();
     // A reader may pause for as long as it likes, as one behind a pager does; keep-alive finds one that is gone.
     reply.raw.socket?.setKeepAlive(true, keepAliveMs);
@@ -38,15 +41,18 @@ export class EventStream implements Disposable {
     );
   }
 
-  async send(event: string, data: unknown): Promise<void> {
+  /** A client that reconnects names the last `id` it has seen. */
+  async send(event: string, data: unknown, id?: number): Promise<void> {
     const { raw } = this.#reply;
     if (raw.destroyed) return;
-    if (raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)) return;
+    const place = id === undefined ? '' : `id: ${String(id)}\n`;
+    if (raw.write(`${place}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)) return;
     const waited = new AbortController();
     try {
       await Promise.race([
         once(raw, 'drain', { signal: waited.signal }),
         once(raw, 'close', { signal: waited.signal }),
+        ...(this.#until ? [aborted(this.#until, waited.signal)] : []),
       ]);
     } finally {
       waited.abort();
@@ -55,6 +61,13 @@ export class EventStream implements Disposable {
 
   [Symbol.dispose](): void {
     this.#heartbeat[Symbol.dispose]();
-    this.#reply.raw.end();
+    const { raw } = this.#reply;
+    // What a client does not read cannot be waited for when the server wants to close.
+    if (this.#until?.aborted === true && raw.writableNeedDrain) raw.destroy();
+    else raw.end();
   }
+}
+
+async function aborted(signal: AbortSignal, waited: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort', { signal: waited });
 }

@@ -10,6 +10,11 @@ export type OutputChunk = { readonly text: string } | { readonly base64: string 
 export class Utf8Chunks {
   #held: Buffer = Buffer.alloc(0);
 
+  /** How many bytes are held back. */
+  get held(): number {
+    return this.#held.length;
+  }
+
   push(data: Uint8Array): OutputChunk | undefined {
     const bytes = Buffer.concat([this.#held, data]);
     const whole = bytes.length - unfinishedBytes(bytes);

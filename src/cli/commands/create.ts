@@ -10,6 +10,7 @@ import { note, printJson, printLine } from '../terminal/output.ts';
 export function define(command: Command): void {
   commonOptions(createOptions(command))
     .description('Create a workspace and print its id; everything else goes to standard error.')
+    .option('--no-wait', 'do not wait until it is ready; `emergent get` tells how it goes on')
     .addHelpText(
       'after',
       `
@@ -17,6 +18,7 @@ Examples:
   id=$(emergent create)
   emergent create --provider gvisor --cpu 0.5 --memory 512M --disk 1G
   emergent create --network isolated --ttl 2h --env CI=1 --metadata task=build
+  id=$(emergent create --no-wait)
   emergent create --json | jq -r .expires_at`,
     )
     .action(async () => {
@@ -24,12 +26,20 @@ Examples:
     });
 }
 
-async function create(options: CreateOptions & CommonOptions): Promise<void> {
-  const workspace = await ApiClient.connect(options).createWorkspace(newWorkspace(options));
+interface Options extends CreateOptions, CommonOptions {
+  /** Set by --no-wait only. */
+  readonly wait?: false;
+}
+
+async function create(options: Options): Promise<void> {
+  const client = ApiClient.connect(options);
+  const body = newWorkspace(options);
+  const waits = options.wait !== false;
+  const workspace = await (waits ? client.createWorkspace(body) : client.beginWorkspace(body));
   if (options.json === true) {
     await printJson(workspace);
   } else {
-    note(`created: ${summary(workspace)}`);
+    note(`${waits ? 'created' : 'creating'}: ${summary(workspace)}`);
     await printLine(workspace.id);
   }
 }

@@ -1,12 +1,8 @@
 import type { Command } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
-import { ApiClient } from '../http/client.ts';
 import type { CommonOptions } from '../input/options.ts';
 import { commonOptions } from '../input/options.ts';
-import { checkId, resolveId } from '../remote/ids.ts';
+import { eachWorkspace } from '../remote/each-workspace.ts';
 import { printJson, printLine } from '../terminal/output.ts';
-import { reportFailure } from '../terminal/report.ts';
 
 interface DestroyOptions extends CommonOptions {
   readonly quiet?: boolean;
@@ -20,8 +16,8 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-Prints the id of each workspace that was destroyed. If one cannot be, the others still are, and the exit
-code is 1.
+Running commands get SIGTERM and up to 10 seconds. Prints the id of each workspace that was destroyed. If one
+cannot be, the others still are, and the exit code is 1.
 
 Examples:
   emergent destroy 1f0c
@@ -33,23 +29,18 @@ Examples:
 }
 
 async function destroy(texts: readonly string[], options: DestroyOptions): Promise<void> {
-  // A slip of the keyboard destroys nothing, not even what stands before it.
-  texts.forEach(checkId);
-  const client = ApiClient.connect(options);
   const destroyed: string[] = [];
-  for (const text of texts) {
-    try {
-      const id = await resolveId(client, text);
+  await eachWorkspace(
+    texts,
+    options,
+    async (client, id) => {
       await client.destroyWorkspace(id);
+      return id;
+    },
+    async (id) => {
       destroyed.push(id);
       if (options.quiet !== true && options.json !== true) await printLine(id);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      reportFailure(error, options.json === true);
-      process.exitCode = exitCodes.failure;
-      // Without a server the others would fail just the same.
-      if (error.code === 'unreachable') break;
-    }
-  }
+    },
+  );
   if (options.json === true) await printJson({ destroyed });
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { systemClock } from '../../base/clock.ts';
 import { ApiClient } from '../http/client.ts';
 import type { Workspace } from '../http/api-types.ts';
 import type { CommonOptions } from '../input/options.ts';
@@ -6,6 +7,7 @@ import { commonOptions } from '../input/options.ts';
 import { resolveId } from '../remote/ids.ts';
 import { oneLine, printJson, printLine } from '../terminal/output.ts';
 import { styledState } from '../terminal/style.ts';
+import { shortDuration, untilExpiry } from '../terminal/units.ts';
 
 export function define(command: Command): void {
   commonOptions(command)
@@ -32,17 +34,22 @@ async function get(text: string, options: CommonOptions): Promise<void> {
 
 function lines(workspace: Workspace): string[] {
   const { cpu, memory, disk } = workspace.resource_limits;
-  const reason = workspace.status_reason === null ? '' : ` (${oneLine(workspace.status_reason)})`;
+  const { status, status_reason: reason, ttl_seconds: ttl } = workspace;
+  const now = systemClock.now().getTime();
+  const expiry = `${workspace.expires_at ?? ''} (${untilExpiry(workspace.expires_at, now)})`;
   const facts: [string, string][] = [
     ['id', workspace.id],
-    ['status', styledState(workspace.status, workspace.status, process.stdout) + reason],
+    ['status', styledState(status, status, process.stdout)],
+    ...(reason === null ? [] : [['reason', oneLine(reason)] satisfies [string, string]]),
     ['provider', oneLine(workspace.provider)],
     ['image', oneLine(workspace.image)],
     ['limits', `${String(cpu)} CPU, ${memory} memory, ${disk} disk`],
     ['network', workspace.network],
     ['created', workspace.created_at],
+    ['ready', workspace.ready_at ?? 'never yet'],
     ['last used', workspace.last_used_at],
-    ['expires', workspace.expires_at ?? 'never'],
+    ['ttl', ttl === null ? 'none' : `${shortDuration(ttl * 1000)} after the last use`],
+    ['expires', workspace.expires_at === null ? 'never' : expiry],
     ...Object.entries(workspace.metadata).map(([key, value]): [string, string] => [
       `metadata.${oneLine(key)}`,
       oneLine(typeof value === 'string' ? value : JSON.stringify(value)),

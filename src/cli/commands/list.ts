@@ -9,7 +9,7 @@ import { note, printJson, printLine } from '../terminal/output.ts';
 import { styledState } from '../terminal/style.ts';
 import { tableLines } from '../terminal/table.ts';
 import type { Column } from '../terminal/table.ts';
-import { shortDuration } from '../terminal/units.ts';
+import { shortDuration, untilExpiry } from '../terminal/units.ts';
 
 interface ListOptions extends CommonOptions {
   readonly status?: string;
@@ -74,5 +74,6 @@ function columns(): Column<Workspace>[] {
     { title: 'CPU', cell: (row) => String(row.resource_limits.cpu) },
     { title: 'MEMORY', cell: (row) => row.resource_limits.memory },
     { title: 'AGE', cell: (row) => shortDuration(now - Date.parse(row.created_at)) },
+    { title: 'EXPIRES', cell: (row) => untilExpiry(row.expires_at, now) },
   ];
 }

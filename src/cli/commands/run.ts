@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { Failure } from '../failure.ts';
 import { ApiClient } from '../http/client.ts';
 import { createOptions, newWorkspace } from '../input/create-options.ts';
 import type { CreateOptions } from '../input/create-options.ts';
@@ -10,6 +11,7 @@ import { CollectedOutput } from '../remote/collected-output.ts';
 import { execInWorkspace, exitCodeOf, toOwnOutput } from '../remote/exec.ts';
 import { createForRun, destroyAfterRun } from '../remote/run-lifetime.ts';
 import { note, printJson } from '../terminal/output.ts';
+import { reportFailure } from '../terminal/report.ts';
 
 interface RunOptions extends CreateOptions, ExecOptions, CommonOptions {
   readonly keep?: boolean;
@@ -39,13 +41,28 @@ Examples:
 async function run(argv: readonly string[], options: RunOptions): Promise<void> {
   const client = ApiClient.connect(options);
   const { id } = await createForRun(client, newWorkspace(options));
+  // The variables were given to the workspace, and with it to every command in it.
+  const { env: _, ...forCommand } = options;
+  const running = runIn(client, id, argv, forCommand);
+  const [outcome] = await Promise.allSettled([running]);
+  if (options.keep === true) note(`kept: ${id}`);
+  else await destroyThenTell(client, id, outcome, options);
+  process.exitCode = await running;
+}
+
+/** Where both the command and the clean-up failed, both are told. */
+async function destroyThenTell(
+  client: ApiClient,
+  id: string,
+  outcome: PromiseSettledResult<number>,
+  { json }: CommonOptions,
+): Promise<void> {
   try {
-    // The variables were given to the workspace, and with it to every command in it.
-    const { env: _, ...forCommand } = options;
-    process.exitCode = await runIn(client, id, argv, forCommand);
-  } finally {
-    if (options.keep === true) note(`kept: ${id}`);
-    else await destroyAfterRun(client, id);
+    await destroyAfterRun(client, id);
+  } catch (error) {
+    const reason: unknown = outcome.status === 'rejected' ? outcome.reason : undefined;
+    if (reason instanceof Failure) reportFailure(reason, json === true);
+    throw error;
   }
 }
 

@@ -14,7 +14,9 @@ export interface Workspace {
   };
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly created_at: string;
+  readonly ready_at: string | null;
   readonly last_used_at: string;
+  readonly ttl_seconds: number | null;
   readonly expires_at: string | null;
 }
 
@@ -67,12 +69,85 @@ export interface BashResult {
   readonly exit_code: number;
   readonly signal: string | null;
   readonly timed_out: boolean;
+  readonly interrupted: boolean;
 }
 
 export type BashEvent =
-  | { readonly type: 'start'; readonly pid: number }
+  | { readonly type: 'start'; readonly processId: string }
   | { readonly type: 'stdout' | 'stderr'; readonly data: Buffer }
   | { readonly type: 'result'; readonly result: BashResult };
+
+export interface NewProcess {
+  readonly command: string;
+  readonly workdir?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Process {
+  readonly id: string;
+  readonly pid: number;
+  readonly command: string;
+  readonly detached: boolean;
+  readonly status: string;
+  readonly started_at: string;
+  readonly ended_at: string | null;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly output_bytes: number;
+  readonly dropped_bytes: number;
+}
+
+/** How a process ended. */
+export interface Exit {
+  readonly exit_code: number;
+  readonly signal: string | null;
+}
+
+/** `offset`: how many bytes of output lie before the end of this event. */
+export type OutputEvent =
+  | { readonly type: 'stdout' | 'stderr'; readonly data: Buffer; readonly offset: number }
+  | { readonly type: 'skipped'; readonly bytes: number; readonly offset: number }
+  | { readonly type: 'exit'; readonly exit: Exit };
+
+export interface WorkspaceEvent {
+  readonly id: number;
+  readonly at: string;
+  readonly workspace_id: string;
+  readonly actor: string;
+  readonly type: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+export interface EventList {
+  readonly items: readonly WorkspaceEvent[];
+  readonly next_after: number;
+}
+
+export interface ReconcileRequest {
+  readonly dry_run: boolean;
+  readonly min_age_seconds?: number;
+  readonly include_unknown: boolean;
+}
+
+export interface ReconcileAction {
+  readonly workspace_id: string;
+  readonly provider: string;
+  readonly kind: string;
+  readonly why: string;
+  readonly result: string | null;
+  readonly reason: string | null;
+}
+
+export interface ReconcileReport {
+  readonly dry_run: boolean;
+  readonly actions: readonly ReconcileAction[];
+  readonly leftovers: readonly {
+    readonly provider: string;
+    readonly name: string;
+    readonly why: string;
+  }[];
+  readonly blocked: readonly { readonly provider: string; readonly reason: string }[];
+}
 
 export interface FileInfo {
   readonly path: string;

@@ -2,12 +2,17 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type * as api from './api-types.ts';
 import { bashEvents } from './bash-events.ts';
+import { EventClient } from './event-client.ts';
+import { ProcessClient } from './process-client.ts';
 import { connection } from './settings.ts';
 import { Transport } from './transport.ts';
 
 /** Creating may try several providers, each with a deadline of its own on the server. */
 const createMs = 300_000;
 const destroyMs = 120_000;
+const stopMs = 120_000;
+/** Destroying one may take its processes' whole time to end, and there may be many. */
+const gcMs = 900_000;
 const startMs = 90_000;
 const fileMs = 90_000;
 
@@ -21,9 +26,13 @@ export interface ListQuery {
 /** The public API, as far as the command uses it. */
 export class ApiClient {
   readonly #transport: Transport;
+  readonly processes: ProcessClient;
+  readonly events: EventClient;
 
   constructor(transport: Transport) {
     this.#transport = transport;
+    this.processes = new ProcessClient(transport);
+    this.events = new EventClient(transport);
   }
 
   /** From the environment and the command's options. */
@@ -45,6 +54,16 @@ export class ApiClient {
     })) as api.Workspace;
   }
 
+  /** The same, answered at once: it is still being created then. */
+  async beginWorkspace(body: api.NewWorkspace): Promise<api.Workspace> {
+    return (await this.#transport.json({
+      method: 'POST',
+      path: '/agent/workspaces',
+      query: { wait: 'false' },
+      json: body,
+    })) as api.Workspace;
+  }
+
   async listWorkspaces(query: ListQuery): Promise<api.WorkspacePage> {
     return (await this.#transport.json({
       method: 'GET',
@@ -55,6 +74,18 @@ export class ApiClient {
 
   async getWorkspace(id: string): Promise<api.Workspace> {
     return (await this.#transport.json({ method: 'GET', path: workspace(id) })) as api.Workspace;
+  }
+
+  stopWorkspace(id: string): Promise<api.Workspace> {
+    return this.#change(id, 'stop', stopMs);
+  }
+
+  resumeWorkspace(id: string): Promise<api.Workspace> {
+    return this.#change(id, 'resume', createMs);
+  }
+
+  recoverWorkspace(id: string): Promise<api.Workspace> {
+    return this.#change(id, 'recover', createMs);
   }
 
   async destroyWorkspace(id: string, signal?: AbortSignal): Promise<void> {
@@ -88,15 +119,6 @@ export class ApiClient {
     yield* bashEvents(answer, this.origin, signal);
   }
 
-  /** To the whole process group of a command started with `bash`. */
-  async signalProcess(id: string, pid: number, signal: string): Promise<void> {
-    await this.#transport.json({
-      method: 'POST',
-      path: `${workspace(id)}/processes/${String(pid)}/signal`,
-      json: { signal },
-    });
-  }
-
   readFile(id: string, path: string, signal: AbortSignal): Promise<IncomingMessage> {
     return this.#transport.open({
       method: 'GET',
@@ -124,6 +146,11 @@ export class ApiClient {
     })) as api.FileInfo;
   }
 
+  async collectGarbage(json: api.ReconcileRequest): Promise<api.ReconcileReport> {
+    const call = { method: 'POST', path: '/gc', json, answerMs: gcMs } as const;
+    return (await this.#transport.json(call)) as api.ReconcileReport;
+  }
+
   async createToken(name: string, role: string): Promise<api.NewToken> {
     const json = { name, role };
     return (await this.#transport.json({ method: 'POST', path: '/tokens', json })) as api.NewToken;
@@ -137,6 +164,15 @@ export class ApiClient {
 
   async revokeToken(id: string): Promise<void> {
     await this.#transport.json({ method: 'DELETE', path: `/tokens/${encodeURIComponent(id)}` });
+  }
+
+  async #change(id: string, change: string, answerMs: number): Promise<api.Workspace> {
+    return (await this.#transport.json({
+      method: 'POST',
+      path: `${workspace(id)}/${change}`,
+      json: {},
+      answerMs,
+    })) as api.Workspace;
   }
 }
 

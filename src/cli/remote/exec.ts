@@ -1,5 +1,7 @@
 import { systemClock } from '../../base/clock.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { Failure } from '../failure.ts';
 import type { BashEvent, BashRequest, BashResult } from '../http/api-types.ts';
 import type { ApiClient } from '../http/client.ts';
 import { note, write } from '../terminal/output.ts';
@@ -25,7 +27,7 @@ export async function execInWorkspace(
   sink: OutputSink,
 ): Promise<BashResult> {
   const forwarder = new SignalForwarder({
-    send: (pid, signal) => client.signalProcess(id, pid, signal),
+    send: (processId, signal) => client.processes.signal(id, processId, signal),
     clock: systemClock,
   });
   using _signals = onSignals((signal) => {
@@ -33,6 +35,8 @@ export async function execInWorkspace(
   });
   try {
     return await follow(client.bash(id, request, forwarder.gaveUp), forwarder, sink);
+  } catch (error) {
+    throw withWayOn(error, id, forwarder.processId);
   } finally {
     forwarder.ended();
   }
@@ -46,11 +50,12 @@ async function follow(
   for await (const event of events) {
     switch (event.type) {
       case 'start':
-        forwarder.started(event.pid);
+        forwarder.started(event.processId);
         break;
       case 'stdout':
       case 'stderr':
-        await untilGivenUp(sink(event.type, event.data), forwarder.gaveUp);
+        // A reader that does not read must not keep the user from leaving.
+        await untilAborted(sink(event.type, event.data), forwarder.gaveUp);
         break;
       case 'result':
         return event.result;
@@ -59,24 +64,28 @@ async function follow(
   throw new Error('the events of a command end with its result');
 }
 
-/** A reader that does not read must not keep the user from leaving. */
-async function untilGivenUp(writing: Promise<void>, gaveUp: AbortSignal): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => {
-    reject(gaveUp.reason as Error);
+/** A command whose server went away is still running: commands live in the workspace, not in the server. */
+function withWayOn(error: unknown, id: string, processId: string | undefined): unknown {
+  if (!(error instanceof Failure) || processId === undefined) return error;
+  const attach = `emergent attach ${id} ${processId}`;
+  const hints: Readonly<Record<string, string>> = {
+    connection_lost: `If the server went down, the command goes on; when it is back: ${attach}`,
+    shutting_down: `When the server is back: ${attach}`,
   };
-  gaveUp.addEventListener('abort', onAbort, { once: true });
-  try {
-    gaveUp.throwIfAborted();
-    await Promise.race([writing, promise]);
-  } finally {
-    gaveUp.removeEventListener('abort', onAbort);
-    writing.catch(() => undefined);
-  }
+  const hint = hints[error.code];
+  if (hint === undefined) return error;
+  return new Failure(error.code, error.message, {
+    hint,
+    details: { workspace_id: id, process_id: processId },
+    cause: error,
+  });
 }
 
 /** What our own process ends with after the command's end. */
 export function exitCodeOf(result: BashResult, timeoutMs: number): number {
+  if (result.interrupted) {
+    note('emergent: the workspace was stopped or destroyed, and that ended the command');
+  }
   if (!result.timed_out) return result.exit_code;
   note(`emergent: the command timed out after ${String(timeoutMs / 1000)} s`);
   return exitCodes.timedOut;

@@ -9,7 +9,7 @@ const killGraceMs = 5_000;
 
 export interface ForwarderOptions {
   /** To the command's process group. */
-  readonly send: (pid: number, signal: string) => Promise<void>;
+  readonly send: (processId: string, signal: string) => Promise<void>;
   readonly clock: Clock;
 }
 
@@ -25,7 +25,7 @@ export class SignalForwarder {
   readonly #gaveUp = new AbortController();
   readonly #ended = new AbortController();
   readonly #waiting: string[] = [];
-  #pid: number | undefined;
+  #processId: string | undefined;
   #received = 0;
 
   constructor(options: ForwarderOptions) {
@@ -37,8 +37,13 @@ export class SignalForwarder {
     return this.#gaveUp.signal;
   }
 
-  started(pid: number): void {
-    this.#pid = pid;
+  /** Undefined until it has started. */
+  get processId(): string | undefined {
+    return this.#processId;
+  }
+
+  started(processId: string): void {
+    this.#processId = processId;
     for (const signal of this.#waiting.splice(0)) void this.#deliver(signal);
   }
 
@@ -70,12 +75,12 @@ export class SignalForwarder {
 
   async #deliver(signal: string): Promise<void> {
     if (this.#hasEnded()) return;
-    if (this.#pid === undefined) {
+    if (this.#processId === undefined) {
       this.#waiting.push(signal);
       return;
     }
     try {
-      await this.#options.send(this.#pid, signal);
+      await this.#options.send(this.#processId, signal);
     } catch (error) {
       // A command that has just ended is what the signal was for.
       if (this.#hasEnded() || isProcessGone(error)) return;

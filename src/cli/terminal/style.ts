@@ -8,8 +8,8 @@ export function styled(style: Style, text: string, stream: { isTTY?: boolean }):
   return styleText(style, text, { validateStream: false });
 }
 
-const good = new Set(['ready', 'healthy', 'warm']);
-const bad = new Set(['error', 'unhealthy']);
+const good = new Set(['ready', 'healthy', 'warm', 'running', 'done']);
+const bad = new Set(['error', 'unhealthy', 'failed']);
 
 export function styledState(state: string, text: string, stream: { isTTY?: boolean }): string {
   if (good.has(state)) return styled('green', text, stream);

@@ -11,6 +11,13 @@ export function shortDuration(ms: number): string {
   return `${String(Math.floor(ms / day))}d`;
 }
 
+/** "in 30d", "now" or "never". */
+export function untilExpiry(expiresAt: string | null, now: number): string {
+  if (expiresAt === null) return 'never';
+  const left = Date.parse(expiresAt) - now;
+  return left <= 0 ? 'now' : `in ${shortDuration(left)}`;
+}
+
 /** "512 B", "1.4 KB", "20.0 MB": for people, in powers of 1024 as the limits are. */
 export function readableSize(bytes: number): string {
   const units = ['KB', 'MB', 'GB', 'TB'];

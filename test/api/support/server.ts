@@ -9,12 +9,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { WorkspaceProvider } from '../../../src/domain/provider.ts';
 import type { Store } from '../../../src/domain/store.ts';
 import { newSecret } from '../../../src/domain/token.ts';
-import type { Engine } from '../../../src/engine/engine.ts';
-import { Providers } from '../../../src/engine/providers.ts';
-import { RunningProcesses } from '../../../src/engine/running-processes.ts';
-import { Tokens } from '../../../src/engine/tokens.ts';
-import { Tools } from '../../../src/engine/tools.ts';
-import { Workspaces } from '../../../src/engine/workspaces.ts';
+import { startEngine } from '../../../src/engine/start-engine.ts';
+import type { RunningEngine } from '../../../src/engine/start-engine.ts';
 import { MemoryProvider } from '../../../src/providers/memory/provider.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { recordLog } from '../../support/log.ts';
@@ -29,8 +25,7 @@ export interface TestServer extends AsyncDisposable {
   readonly port: number;
   readonly admin: Client;
   readonly document: OpenApiDocument;
-  readonly engine: Engine;
-  readonly running: RunningProcesses;
+  readonly engine: RunningEngine;
   readonly recorded: RecordedLog;
   /** The sandboxes' directories. */
   readonly root: string;
@@ -38,10 +33,15 @@ export interface TestServer extends AsyncDisposable {
   newWorkspace(client?: Client): Promise<string>;
 }
 
-/** Where servers keep their state; opening one costs seconds, so the servers of a test file share it. */
+/**
+ * Where servers keep their state, and the sandboxes that it tells of: servers on one store find the same, as they
+ * do on one engine. Opening one costs seconds, so the servers of a test file share it.
+ */
 export interface TestStore extends AsyncDisposable {
   readonly store: Store;
-  readonly directory: string;
+  readonly provider: MemoryProvider;
+  /** The sandboxes' directories. */
+  readonly root: string;
   /** The admin token that every server on this store knows. */
   readonly secret: string;
 }
@@ -51,10 +51,12 @@ export async function openTestStore(): Promise<TestStore> {
   const directory = await mkdtemp(join(tmpdir(), 'emergent-api-'));
   opening.defer(() => rm(directory, { recursive: true, force: true }));
   const { log } = recordLog();
+  const root = join(directory, 'sandboxes');
+  const provider = opening.use(new MemoryProvider({ root }));
   const store = opening.use(await openStore({ dataDir: join(directory, 'data'), log }));
   const opened = opening.move();
   return {
-    ...{ store, directory, secret: newSecret() },
+    ...{ store, provider, root, secret: newSecret() },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
@@ -64,6 +66,8 @@ export interface TestServerOptions extends Partial<Pick<ApiOptions, 'clock' | 'l
   readonly wrap?: (provider: WorkspaceProvider) => WorkspaceProvider;
   /** Puts something between the engine and the store. */
   readonly wrapStore?: (store: Store) => Store;
+  /** How many workspaces may run at once; without it as many as a test file makes. */
+  readonly maxConcurrent?: number;
 }
 
 /** The real thing on a free port: memory provider, PGlite, engine, API. */
@@ -72,16 +76,17 @@ export async function startServer(
   options: TestServerOptions = {},
 ): Promise<TestServer> {
   await using starting = new AsyncDisposableStack();
-  const { store, secret } = on;
+  const { store, provider, root, secret } = on;
   const recorded = recordLog();
-  const root = await mkdtemp(join(on.directory, 'sandboxes-'));
-  const provider = starting.use(new MemoryProvider({ root }));
-  const running = new RunningProcesses();
-  const engine = engineOver(
-    options.wrapStore?.(store) ?? store,
-    options.wrap?.(provider) ?? provider,
-    running,
-    recorded,
+  const engine = starting.use(
+    startEngine({
+      ...settled,
+      store: options.wrapStore?.(store) ?? store,
+      providers: [options.wrap?.(provider) ?? provider],
+      maxConcurrent: options.maxConcurrent ?? 1000,
+      clock: systemClock,
+      log: recorded.log,
+    }),
   );
   await engine.tokens.installBootstrapAdmin(secret);
 
@@ -91,7 +96,7 @@ export async function startServer(
     clock: options.clock ?? systemClock,
     version: '1.2.3',
     ready: options.ready ?? (() => store.describe()),
-    runningProcesses: () => running.count,
+    runningProcesses: () => engine.operationsInFlight,
     ...(options.limits && { limits: options.limits }),
   });
   starting.defer(() => app.close());
@@ -105,7 +110,7 @@ export async function startServer(
   const admin = new Client(url, secret, new Contract(document));
   const everything = starting.move();
   return {
-    ...{ app, url, port, admin, document, engine, running, recorded, root },
+    ...{ app, url, port, admin, document, engine, recorded, root },
     async newClient(role) {
       const created = await admin.json<{ token: string }>(201, 'POST', '/api/v1/tokens', {
         json: { name: `a test's ${role}`, role },
@@ -119,29 +124,15 @@ export async function startServer(
   };
 }
 
-function engineOver(
-  store: Store,
-  provider: WorkspaceProvider,
-  running: RunningProcesses,
-  { log }: RecordedLog,
-): Engine {
-  const gib = 2 ** 30;
-  const workspaces = new Workspaces({
-    store: store.workspaces,
-    providers: new Providers([provider], systemClock),
-    defaults: {
-      image: 'base',
-      limits: { cpu: 2, memoryBytes: 4 * gib, diskBytes: 10 * gib },
-      ttlSeconds: 30 * 24 * 3600,
-      deploymentMode: 'self-hosted',
-    },
-    allowUnsandboxed: true,
-    clock: systemClock,
-    log,
-  });
-  return {
-    workspaces,
-    tools: new Tools(workspaces, running, systemClock),
-    tokens: new Tokens(store.tokens, systemClock),
-  };
-}
+const gib = 2 ** 30;
+const settled = {
+  secretKey: Buffer.alloc(32, 7),
+  defaults: {
+    image: 'base',
+    limits: { cpu: 2, memoryBytes: 4 * gib, diskBytes: 10 * gib },
+    ttlSeconds: 30 * 24 * 3600,
+    deploymentMode: 'self-hosted',
+  },
+  allowUnsandboxed: true,
+  eventRetentionSeconds: 30 * 24 * 3600,
+} as const;

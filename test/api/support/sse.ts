@@ -1,10 +1,12 @@
 export interface ServerEvent {
   readonly event: string;
+  /** Absent where the event has none. */
+  readonly id?: number;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
 /** The events of a response as they come; comments are kept as events named "comment". */
-export async function* eventsOf(response: Response): AsyncGenerator<ServerEvent> {
+export async function* eventsOf(response: Response): AsyncGenerator<ServerEvent, undefined> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const bytes of bytesOf(response)) {
@@ -32,7 +34,8 @@ function parse(block: string): ServerEvent {
     }),
   );
   const data = JSON.parse(fields.get('data') ?? 'null') as ServerEvent['data'];
-  return { event: fields.get('event') ?? '', data };
+  const id = fields.get('id');
+  return { event: fields.get('event') ?? '', data, ...(id !== undefined && { id: Number(id) }) };
 }
 
 /** What a command wrote to one of its outputs, byte for byte. */

@@ -51,3 +51,4 @@ export class ScriptedServer implements AsyncDisposable {
 }
 
 export const someId = '1f0c1f0c-0000-4000-8000-000000000001';
+export const someProcess = '9a3e9a3e-0000-4000-8000-000000000001';

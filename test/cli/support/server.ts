@@ -16,7 +16,7 @@ const noHost: HostFacts = {
 
 /** The real server, its workspaces without isolation, and the command pointed at it. */
 export class TestServer implements AsyncDisposable {
-  readonly #server: RunningServer;
+  #server: RunningServer;
   readonly #dataDir: string;
   /** An empty directory for the test's own files. */
   readonly files: string;
@@ -32,13 +32,14 @@ export class TestServer implements AsyncDisposable {
   static async start(): Promise<TestServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'emergent-cli-'));
     const files = await mkdtemp(join(tmpdir(), 'emergent-cli-files-'));
-    const config = loadConfig({
-      EMERGENT_DATA_DIR: dataDir,
-      EMERGENT_PORT: '0',
-      EMERGENT_DEMO: 'true',
-      EMERGENT_LOG_LEVEL: 'error',
-    });
-    return new TestServer(await serve(config, noHost), dataDir, files);
+    return new TestServer(await serveDemo(dataDir, '0'), dataDir, files);
+  }
+
+  /** Stops it and starts another one on the same data, at the same address. */
+  async restart(): Promise<void> {
+    const { port } = new URL(this.#server.url);
+    await this.#server[Symbol.asyncDispose]();
+    this.#server = await serveDemo(this.#dataDir, port);
   }
 
   get url(): string {
@@ -74,4 +75,14 @@ export class TestServer implements AsyncDisposable {
     await rm(this.#dataDir, { recursive: true, force: true });
     await rm(this.files, { recursive: true, force: true });
   }
+}
+
+function serveDemo(dataDir: string, port: string): Promise<RunningServer> {
+  const config = loadConfig({
+    EMERGENT_DATA_DIR: dataDir,
+    EMERGENT_PORT: port,
+    EMERGENT_DEMO: 'true',
+    EMERGENT_LOG_LEVEL: 'error',
+  });
+  return serve(config, noHost);
 }
