@@ -40,7 +40,7 @@ export const lifecycle = [
     scenario: 'Workspace creation exceeds concurrent limit',
     when: 'an agent requests a workspace but the maximum concurrent workspace limit (configurable, default 10) has been reached',
     then: 'the system rejects the request with a clear error indicating the limit has been reached and suggests waiting or destroying unused workspaces',
-    status: { deferred: 'lifecycle' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/successful-mcp-server-registration',
@@ -72,7 +72,7 @@ export const lifecycle = [
     scenario: 'Destroy running workspace with active operations',
     when: 'a destroy request is received for a workspace that has an in-progress tool operation (bash command running)',
     then: 'the system sends SIGTERM to running processes, waits up to 10 seconds for graceful shutdown, then force-destroys the container',
-    status: { deferred: 'lifecycle' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/destroy-non-existent-workspace',
@@ -88,7 +88,7 @@ export const lifecycle = [
     scenario: 'Stop a running workspace',
     when: 'a stop request is received for a workspace with status `ready`',
     then: 'the system pauses the container (preserving filesystem state), sets status to `stopped`, and updates `last_used_at`',
-    status: { deferred: 'lifecycle' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/resume-a-stopped-workspace',
@@ -96,7 +96,7 @@ export const lifecycle = [
     scenario: 'Resume a stopped workspace',
     when: 'a resume request is received for a workspace with status `stopped`',
     then: 'the system resumes the paused container, sets status to `ready`, and the workspace filesystem reflects the state at the time of stopping',
-    status: { deferred: 'lifecycle' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/workspace-expires-after-ttl',
@@ -104,7 +104,7 @@ export const lifecycle = [
     scenario: 'Workspace expires after TTL',
     when: "a workspace's `expires_at` timestamp has passed and no operations are in progress",
     then: 'the system destroys the workspace, releases resources, and logs the cleanup action',
-    status: { deferred: 'lifecycle' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/mcp-servers-are-exempt-from-ttl',
@@ -112,7 +112,7 @@ export const lifecycle = [
     scenario: 'MCP servers are exempt from TTL',
     when: 'the cleanup job runs',
     then: "it skips all entries with `container_type = 'mcp_server'` and `lifecycle = 'persistent'` (NULL `expires_at`)",
-    status: { deferred: 'lifecycle' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/active-workspace-ttl-extension',
@@ -120,7 +120,7 @@ export const lifecycle = [
     scenario: 'Active workspace TTL extension',
     when: 'an agent performs any tool operation on a workspace',
     then: 'the system updates `last_used_at` and extends `expires_at` by the configured TTL duration (default 30 days)',
-    status: { deferred: 'lifecycle' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/cpu-limit-enforcement',

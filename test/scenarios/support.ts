@@ -2,6 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/config.ts';
 import { serve } from '../../src/main.ts';
 import type { RunningServer } from '../../src/main.ts';
@@ -10,17 +12,23 @@ import { testHost } from '../support/host.ts';
 /** What scenarios look at in answers of any kind; the API tests check the shapes of each. */
 export interface AnswerBody {
   readonly id: string;
+  readonly status: string;
+  readonly status_reason: string | null;
+  readonly last_used_at: string;
   readonly created_at: string;
   readonly expires_at: string;
   readonly resource_limits: Readonly<Record<string, unknown>>;
-  readonly items: readonly { readonly id: string }[];
+  readonly items: readonly { readonly id: string; readonly status: string }[];
   readonly providers: readonly [ProviderBody, ...ProviderBody[]];
   readonly stdout: string;
+  readonly exit_code: number;
+  readonly signal: string | null;
+  readonly interrupted: boolean;
   readonly error: {
     readonly code: string;
     readonly message: string;
     readonly hint: string;
-    readonly details: { readonly known?: unknown; readonly providers?: unknown };
+    readonly details: Readonly<Record<string, unknown>>;
   };
 }
 
@@ -33,16 +41,31 @@ export interface ProviderBody {
   readonly capabilities: { readonly startup_ms: number };
 }
 
+export interface ScenarioEvent {
+  readonly id: number;
+  readonly workspace_id: string;
+  readonly actor: string;
+  readonly type: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
 export interface Answer {
   readonly status: number;
   readonly body: AnswerBody;
 }
 
-/** The real server on real gVisor, started as `emergent serve` starts it, on a free port. */
+/** Where scenarios run that need no isolation: on the real thing, and on the provider without any. */
+export const everyProvider = [
+  ['gvisor', {}],
+  ['memory', { EMERGENT_DEMO: '1' }],
+] as const;
+
+/** The real server, started as `emergent serve` starts it, on a free port; on gVisor unless told otherwise. */
 export class ScenarioServer implements AsyncDisposable {
   readonly docker: Docker;
   readonly #dataDir: string;
   readonly #env: Readonly<Record<string, string>>;
+  readonly #clock: Clock;
   #running: RunningServer;
 
   private constructor(
@@ -50,16 +73,19 @@ export class ScenarioServer implements AsyncDisposable {
     dataDir: string,
     env: Readonly<Record<string, string>>,
     docker: Docker,
+    clock: Clock,
   ) {
     this.#running = running;
     this.#dataDir = dataDir;
     this.#env = env;
     this.docker = docker;
+    this.#clock = clock;
   }
 
   static async start(
     settings: Readonly<Record<string, string>> = {},
     docker = new Docker(),
+    clock = systemClock,
   ): Promise<ScenarioServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'emergent-scenario-'));
     const env = {
@@ -68,7 +94,7 @@ export class ScenarioServer implements AsyncDisposable {
       EMERGENT_LOG_LEVEL: 'silent',
       ...settings,
     };
-    return new ScenarioServer(await start(env), dataDir, env, docker);
+    return new ScenarioServer(await start(env, clock), dataDir, env, docker, clock);
   }
 
   get url(): string {
@@ -82,11 +108,15 @@ export class ScenarioServer implements AsyncDisposable {
   /** Stops the server and starts another one on the same data. */
   async restart(): Promise<void> {
     await this.#running[Symbol.asyncDispose]();
-    this.#running = await start(this.#env);
+    this.#running = await start(this.#env, this.#clock);
   }
 
   async call(method: string, path: string, body?: unknown): Promise<Answer> {
-    const response = await fetch(`${this.url}/api/v1/agent/workspaces${path}`, {
+    return this.callApi(method, `/agent/workspaces${path}`, body);
+  }
+
+  async callApi(method: string, path: string, body?: unknown): Promise<Answer> {
+    const response = await fetch(`${this.url}/api/v1${path}`, {
       method,
       headers: {
         authorization: `Bearer ${this.token}`,
@@ -103,6 +133,35 @@ export class ScenarioServer implements AsyncDisposable {
     return created.body.id;
   }
 
+  /** The event stream's next events, from `after` on; whoever breaks off the loop ends it. */
+  async *events(after: number): AsyncGenerator<ScenarioEvent> {
+    const ended = new AbortController();
+    const response = await fetch(`${this.url}/api/v1/events?after=${String(after)}`, {
+      headers: { authorization: `Bearer ${this.token}`, accept: 'text/event-stream' },
+      signal: ended.signal,
+    });
+    try {
+      let rest = '';
+      for await (const chunk of response.body ?? []) {
+        const lines = (rest + Buffer.from(chunk).toString()).split('\n');
+        rest = lines.pop() ?? '';
+        for (const line of lines) {
+          if (line.startsWith('data: ')) yield JSON.parse(line.slice(6)) as ScenarioEvent;
+        }
+      }
+    } finally {
+      ended.abort();
+    }
+  }
+
+  /** Waits until the workspace has had an event of this type. */
+  async event(id: string, type: string): Promise<ScenarioEvent> {
+    for await (const event of this.events(0)) {
+      if (event.workspace_id === id && event.type === type) return event;
+    }
+    throw new Error(`the events ended before ${type}`);
+  }
+
   async bash(id: string, command: string): Promise<Answer> {
     return this.call('POST', `/${id}/bash`, { command });
   }
@@ -116,8 +175,8 @@ export class ScenarioServer implements AsyncDisposable {
   }
 }
 
-async function start(env: Readonly<Record<string, string>>): Promise<RunningServer> {
-  return serve(loadConfig(env), await testHost());
+async function start(env: Readonly<Record<string, string>>, clock: Clock): Promise<RunningServer> {
+  return serve(loadConfig(env), await testHost(), clock);
 }
 
 /** Every container and volume that carries the workspace's label. */
