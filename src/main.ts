@@ -1,4 +1,5 @@
 import { readFile, rename, writeFile, mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { buildApi } from './api/app.ts';
@@ -57,7 +58,7 @@ export async function serve(
   const settled = engineOptions(config, host, installation);
   const engine = starting.use(startEngine({ ...settled, store, providers, clock, log }));
   const adminToken = await resolveAdminToken(config);
-  await engine.tokens.installBootstrapAdmin(adminToken.value);
+  await engine.tokens.installBootstrapAdmin(adminToken.value, `${hostname()}:${config.dataDir}`);
 
   const app = await buildApi({
     engine,

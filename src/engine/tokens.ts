@@ -6,7 +6,7 @@ import type { TokenStore } from '../domain/store.ts';
 import { hashSecret, newSecret } from '../domain/token.ts';
 import type { Role, Token } from '../domain/token.ts';
 
-const bootstrapName = 'bootstrap-admin';
+const bootstrapPrefix = 'bootstrap-admin';
 
 /** Bearer tokens: made, listed, revoked, and turned into callers. Only hashes are kept. */
 export class Tokens {
@@ -31,8 +31,11 @@ export class Tokens {
     role: Role,
   ): Promise<{ token: Token; secret: string }> {
     requireAdmin(caller);
-    if (name === bootstrapName) {
-      throw new EmergentError('invalid_value', `the name ${bootstrapName} belongs to the server`);
+    if (name.startsWith(bootstrapPrefix)) {
+      throw new EmergentError(
+        'invalid_value',
+        `names with ${bootstrapPrefix} belong to the server`,
+      );
     }
     const secret = newSecret();
     return { token: await this.#insert(name, role, secret), secret };
@@ -55,16 +58,25 @@ export class Tokens {
     }
   }
 
-  /** Makes `secret` the one admin token that the server itself hands out; an earlier one stops working. */
-  async installBootstrapAdmin(secret: string): Promise<void> {
-    const current = await this.#store.findByHash(hashSecret(secret));
-    const live = (await this.#store.list()).filter((token) => token.revokedAt === null);
-    for (const token of live) {
-      if (token.name === bootstrapName && token.id !== current?.id) {
-        await this.#store.revoke(token.id, this.#clock.now());
-      }
+  /**
+   * Makes `secret` the admin token that the server at `place` hands out; an earlier one of the same place stops
+   * working, those of other servers on the database do not.
+   */
+  async installBootstrapAdmin(secret: string, place: string): Promise<void> {
+    const name = `${bootstrapPrefix} ${place}`;
+    const hash = hashSecret(secret);
+    const current = await this.#store.findByHash(hash);
+    for (const token of await this.#store.list()) {
+      const earlier = token.name === name && token.revokedAt === null && token.id !== current?.id;
+      if (earlier) await this.#store.revoke(token.id, this.#clock.now());
     }
-    if (!current) await this.#insert(bootstrapName, 'admin', secret);
+    if (current) return;
+    try {
+      await this.#insert(name, 'admin', secret);
+    } catch (error) {
+      // Another server with the same token may have been faster.
+      if (!(await this.#store.findByHash(hash))) throw error;
+    }
   }
 
   #insert(name: string, role: Role, secret: string): Promise<Token> {

@@ -88,7 +88,7 @@ export async function startServer(
       log: recorded.log,
     }),
   );
-  await engine.tokens.installBootstrapAdmin(secret);
+  await engine.tokens.installBootstrapAdmin(secret, 'test');
 
   const app = await buildApi({
     engine,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Caller } from '../../../src/domain/caller.ts';
 import { hashSecret } from '../../../src/domain/token.ts';
 import { Tokens } from '../../../src/engine/tokens.ts';
@@ -13,6 +13,8 @@ function setUp(): { tokens: Tokens; store: MemoryTokenStore; clock: FakeClock } 
   const clock = new FakeClock();
   return { tokens: new Tokens(store, clock), store, clock };
 }
+
+const here = 'host:/data';
 
 describe('Tokens', () => {
   test('a new token authenticates as what it was made, and only its hash is kept', async () => {
@@ -52,7 +54,8 @@ describe('Tokens', () => {
 
   test('an operator may return to an earlier admin token', async () => {
     const { tokens } = setUp();
-    for (const secret of ['first', 'second', 'first']) await tokens.installBootstrapAdmin(secret);
+    for (const secret of ['first', 'second', 'first'])
+      await tokens.installBootstrapAdmin(secret, here);
     expect(await tokens.authenticate('first')).toMatchObject({ role: 'admin' });
     await expect(tokens.authenticate('second')).rejects.toMatchObject({ code: 'unauthenticated' });
   });
@@ -78,19 +81,42 @@ describe('the bootstrap admin token', () => {
 
   test('is installed once, however often the server starts', async () => {
     const { tokens, store } = setUp();
-    await tokens.installBootstrapAdmin(first);
-    await tokens.installBootstrapAdmin(first);
+    await tokens.installBootstrapAdmin(first, here);
+    await tokens.installBootstrapAdmin(first, here);
     expect(store.rows).toHaveLength(1);
     expect(await tokens.authenticate(first)).toMatchObject({ role: 'admin' });
   });
 
   test('a new one revokes the old one, and no other token', async () => {
     const { tokens } = setUp();
-    await tokens.installBootstrapAdmin(first);
+    await tokens.installBootstrapAdmin(first, here);
     const { secret } = await tokens.create(admin, 'ci', 'admin');
-    await tokens.installBootstrapAdmin(second);
+    await tokens.installBootstrapAdmin(second, here);
     await expect(tokens.authenticate(first)).rejects.toMatchObject({ code: 'unauthenticated' });
     expect(await tokens.authenticate(second)).toMatchObject({ role: 'admin' });
     expect(await tokens.authenticate(secret)).toMatchObject({ role: 'admin' });
+  });
+
+  test('another server on the same database has one of its own', async () => {
+    const { tokens } = setUp();
+    await tokens.installBootstrapAdmin(first, here);
+    await tokens.installBootstrapAdmin(second, 'other:/data');
+    for (const secret of [first, second]) {
+      expect(await tokens.authenticate(secret)).toMatchObject({ role: 'admin' });
+    }
+  });
+
+  test('two servers with the same one may start at once', async () => {
+    const { tokens, store } = setUp();
+    const findByHash = store.findByHash.bind(store);
+    await tokens.installBootstrapAdmin(first, here);
+    // The other one is not there yet when this one looks, and in its way when it writes; `insert` looks too.
+    const look = vi.spyOn(store, 'findByHash').mockResolvedValueOnce(undefined);
+    look.mockImplementation(findByHash);
+    await tokens.installBootstrapAdmin(first, 'other:/data');
+    expect(store.rows).toHaveLength(1);
+    const broken = new Error('no database');
+    vi.spyOn(store, 'insert').mockRejectedValueOnce(broken);
+    await expect(tokens.installBootstrapAdmin(second, here)).rejects.toBe(broken);
   });
 });
