@@ -43,6 +43,9 @@ const defaultEveryMs = 60_000;
 const defaultGraceMs = 120_000;
 /** While something could not be looked at. */
 const retryMs = 5_000;
+/** After a run in which something failed, by how many of them there have been in a row. */
+const failedPausesMs = [retryMs, 2 * retryMs] as const;
+const longestFailedPauseMs = 3 * retryMs;
 /** However often it is nudged. */
 const leastPauseMs = 1_000;
 const actionsAtOnce = 4;
@@ -64,6 +67,8 @@ export class Reconciler implements UpkeepOperations, AsyncDisposable {
   readonly #nudges = new Bell();
   /** Nudges that the last run, by looking after them, has answered. */
   #answered = 0;
+  /** How many in a row had something that failed. */
+  #failedRuns = 0;
   /** Runs that wait or go on, by their order. */
   readonly #runs = new Map<string, Promise<ReconcileReport>>();
   #last: Promise<unknown> = Promise.resolve();
@@ -118,21 +123,32 @@ export class Reconciler implements UpkeepOperations, AsyncDisposable {
 
   async #turn(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const pauseMs = (await this.#lookedAtAll()) ? this.#everyMs : retryMs;
-    await clock.sleep(leastPauseMs, signal);
-    await this.#nudges.ringAfter(this.#answered, pauseMs - leastPauseMs, clock, signal);
+    const outcome = await this.#runOnce();
+    if (outcome === 'fine') {
+      this.#failedRuns = 0;
+      await clock.sleep(leastPauseMs, signal);
+      await this.#nudges.ringAfter(this.#answered, this.#everyMs - leastPauseMs, clock, signal);
+    } else if (outcome === 'blocked') {
+      await clock.sleep(retryMs, signal);
+    } else {
+      // Whatever nudges: what has failed does so too.
+      const pauseMs = failedPausesMs[this.#failedRuns] ?? longestFailedPauseMs;
+      this.#failedRuns += 1;
+      await clock.sleep(pauseMs, signal);
+    }
   }
 
-  async #lookedAtAll(): Promise<boolean> {
+  async #runOnce(): Promise<'fine' | 'blocked' | 'failed'> {
     try {
-      const { blocked } = await this.#run({ dryRun: false });
+      const { blocked, actions } = await this.#run({ dryRun: false });
       this.#troubles.over('run', 'reconciling works again');
-      return blocked.length === 0;
+      if (blocked.length > 0) return 'blocked';
+      return actions.some(({ result }) => result === 'failed') ? 'failed' : 'fine';
     } catch (error) {
       if (!this.#stop.signal.aborted) {
         this.#troubles.note('run', 'reconciling failed; it is tried again', error);
       }
-      return false;
+      return 'blocked';
     }
   }
 

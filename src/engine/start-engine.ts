@@ -80,6 +80,9 @@ export function startEngine(options: EngineOptions): RunningEngine {
       reconciler.nudge(id);
     },
   });
+  releases.onRelease = () => {
+    reconciler.nudge();
+  };
   reconciler.start();
   reaper.start();
   const running = starting.move();

@@ -18,6 +18,8 @@ export class Releases implements Disposable {
   readonly #untold = new Set<string>();
   readonly #stop = new AbortController();
   #telling = false;
+  /** A row was given up: somebody should look soon. */
+  onRelease: () => void = () => undefined;
 
   constructor(
     store: Pick<WorkspaceStore, 'release'>,
@@ -34,6 +36,7 @@ export class Releases implements Disposable {
   async release(id: string): Promise<void> {
     try {
       await this.#store.release(id);
+      this.onRelease();
     } catch (error) {
       this.#log.warn('a workspace could not be released yet', { workspace: id, err: error });
       this.#untold.add(id);
@@ -61,6 +64,7 @@ export class Releases implements Disposable {
         // A change that has begun since holds the row rightly.
         if (!this.#changes.ids().has(id)) await this.#store.release(id);
         this.#untold.delete(id);
+        this.onRelease();
       } catch {
         // Said when it first failed.
         return;

@@ -63,10 +63,14 @@ describe('sweep', () => {
     });
   };
 
-  const sweepAfter = (ms: number, dryRun: boolean): Promise<readonly Leftover[]> => {
+  const sweepAfter = (
+    ms: number,
+    dryRun: boolean,
+    age: { readonly minAgeMs?: number } = {},
+  ): Promise<readonly Leftover[]> => {
     const clock = new FakeClock(new Date(Date.now() + ms));
-    const agentVolume = 'emergent-agent-own';
-    return sweep({ docker: engine.docker, installationId, agentVolume, clock }, dryRun, soon());
+    const options = { docker: engine.docker, installationId, agentVolume: 'emergent-agent-own' };
+    return sweep({ ...options, ...age, clock }, dryRun, soon());
   };
   const names = (leftovers: readonly Leftover[]): readonly string[] =>
     leftovers.map(({ name }) => name).toSorted();
@@ -77,9 +81,18 @@ describe('sweep', () => {
     expect(await sweepAfter(9 * minute, false)).toEqual([]);
   });
 
-  test('helpers go after ten minutes, unused agents of other versions after an hour', async () => {
+  test('own helpers go earlier where that is asked for, and nothing else does', async () => {
+    expect(names(await sweepAfter(2 * minute, true, { minAgeMs: minute }))).toEqual(helpers);
+  });
+
+  test('helpers go after ten minutes; those of others and unused agents after an hour', async () => {
     expect(names(await sweepAfter(11 * minute, true))).toEqual(helpers);
-    const all = [...helpers, 'volume emergent-agent-old', 'volume emergent-agent-unlabelled'];
+    const all = [
+      'container helper-of-another',
+      ...helpers,
+      'volume emergent-agent-old',
+      'volume emergent-agent-unlabelled',
+    ];
     expect(names(await sweepAfter(61 * minute, true))).toEqual(all);
     const swept = await sweepAfter(61 * minute, false);
     expect(names(swept)).toEqual(all);
@@ -88,7 +101,7 @@ describe('sweep', () => {
 
     const containers = await engine.docker.listContainers({ all: true });
     const left = containers.map(({ Names }) => Names[0]).toSorted();
-    expect(left).toEqual(['/helper-of-another', '/not-ours', '/workspace']);
+    expect(left).toEqual(['/not-ours', '/workspace']);
     const { Volumes } = await engine.docker.listVolumes();
     expect(Volumes.map(({ Name }) => Name).toSorted()).toEqual([
       'emergent-agent-own',

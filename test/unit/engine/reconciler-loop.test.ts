@@ -58,6 +58,31 @@ describe('the loop', () => {
     ]);
   });
 
+  test('what failed is tried again soon, less often each time, however it is nudged', async () => {
+    const { reconciler, store, upkeep, provider, clock } = setUpReconciler();
+    await using _ = reconciler;
+    addRow({ store }, 'stopping');
+    upkeep.finishStop.mockImplementation(async ({ id }) => {
+      await store.release(id);
+      reconciler.nudge();
+      throw new Error('no engine');
+    });
+    reconciler.start();
+    await clock.advance(0);
+    for (const pauseMs of [5_000, 10_000, 15_000, 15_000]) {
+      const runs = provider.list.mock.calls.length;
+      await clock.advance(pauseMs - 1);
+      expect(provider.list).toHaveBeenCalledTimes(runs);
+      await clock.advance(1);
+      expect(provider.list).toHaveBeenCalledTimes(runs + 1);
+    }
+    upkeep.finishStop.mockResolvedValue(undefined);
+    await clock.advance(15_000);
+    const runs = provider.list.mock.calls.length;
+    await clock.advance(59_999);
+    expect(provider.list).toHaveBeenCalledTimes(runs);
+  });
+
   test('nudges make it run soon, together, and at most once a second', async () => {
     const { reconciler, provider, clock } = setUpReconciler();
     await using _ = reconciler;
