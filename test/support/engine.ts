@@ -12,6 +12,7 @@ import { askEngine, findEngine } from '../../src/host/docker/engine.ts';
 import { mountPoints } from '../../src/host/probes/disk.ts';
 import { findProgram } from '../../src/host/programs.ts';
 import { lastLines, run } from '../../src/host/run.ts';
+import { processesOfEngine } from './engine-strays.ts';
 
 export interface PrivateEngineOptions {
   /** Images of the shared engine that this one starts with. */
@@ -34,6 +35,8 @@ export interface PrivateEngine extends AsyncDisposable {
   stop(): Promise<void>;
   /** As a crash ends it. */
   kill(): Promise<void>;
+  /** Ids of containers that run though the engine does not know them: it was killed while it started them. */
+  strays(): Promise<readonly string[]>;
 }
 
 const startMs = 30_000;
@@ -56,6 +59,7 @@ export async function startPrivateEngine(
     start: () => engine.start(),
     stop: () => engine.stop('SIGTERM'),
     kill: () => engine.stop('SIGKILL'),
+    strays: () => engine.strays(),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -108,6 +112,16 @@ class EngineProcesses implements AsyncDisposable {
     await this.#dockerd.stop(signal);
   }
 
+  async strays(): Promise<readonly string[]> {
+    const known = new Set(
+      (await this.docker.listContainers({ all: true })).map(({ Id: id }) => id),
+    );
+    const running = await processesOfEngine(this.#directory);
+    return running.flatMap(({ containerId: id }) =>
+      id === undefined || known.has(id) ? [] : [id],
+    );
+  }
+
   /** Live-restore keeps containers of a stopped engine running, so they are removed through a running one. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
@@ -118,6 +132,7 @@ class EngineProcesses implements AsyncDisposable {
     } finally {
       await this.#dockerd.stop('SIGTERM');
       await this.#containerd.stop('SIGTERM');
+      for (const { pid } of await processesOfEngine(this.#directory)) endProcess(pid);
     }
   }
 
@@ -169,6 +184,15 @@ class Daemon {
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     this.#child?.kill(signal);
     await withDeadline('the end of the private engine', stopMs, async () => this.#ended);
+  }
+}
+
+/** One that has ended with another, as a sandbox does with its shim, is no failure. */
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 

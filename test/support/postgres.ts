@@ -2,7 +2,6 @@ import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,6 +11,7 @@ import pg from 'pg';
 import { withDeadline } from '../../src/base/deadline.ts';
 import { createLog } from '../../src/base/log.ts';
 import { openStore } from '../../src/store/open.ts';
+import { freePort } from './free-port.ts';
 
 const run = promisify(execFile);
 
@@ -26,8 +26,11 @@ export interface PostgresServer extends AsyncDisposable {
   cloneDatabase(): Promise<string>;
   /** The same database over the unix socket. */
   socketUrl(url: string): string;
-  /** Ends the server as an administrator would, dropping its connections; the data stay. */
-  stop(): Promise<void>;
+  /**
+   * Ends the server as an administrator would, dropping its connections; `immediate` as a crash would, so that
+   * the next start has to recover. The data stay.
+   */
+  stop(mode?: 'fast' | 'immediate'): Promise<void>;
   /** On the same port, after `stop`. */
   start(): Promise<void>;
 }
@@ -85,8 +88,8 @@ export async function startPostgres(): Promise<PostgresServer> {
     },
     socketUrl: (tcp) =>
       `postgresql:///${new URL(tcp).pathname.slice(1)}?host=${directory}&port=${String(port)}&user=${superuser}`,
-    async stop() {
-      await server?.end('keep');
+    async stop(mode = 'fast') {
+      await server?.end(mode === 'fast' ? 'keep' : 'crash');
       server = undefined;
     },
     async start() {
@@ -153,17 +156,8 @@ async function serverAccount(): Promise<Account | undefined> {
   );
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
-
 interface Supervised {
-  end(then: 'keep' | 'remove'): Promise<void>;
+  end(then: 'keep' | 'crash' | 'remove'): Promise<void>;
 }
 
 /**
@@ -175,9 +169,10 @@ directory=$1; shift
 "$@" </dev/null & server=$!
 then=remove
 read -r then
-kill -INT "$server" 2>/dev/null
+if [ "$then" = crash ]; then signal=QUIT; else signal=INT; fi
+kill -s "$signal" "$server" 2>/dev/null
 wait "$server"
-[ "$then" = keep ] || rm -rf "$directory"
+case $then in keep | crash) ;; *) rm -rf "$directory" ;; esac
 `;
 
 async function supervise(
@@ -206,6 +201,9 @@ async function supervise(
   return { end };
 }
 
+/** What clients that come too early are told, in the log too. */
+const startingUp = /the database system is (starting up|not yet accepting connections|in recovery)/;
+
 /** Resolves at the log line that says so. Goes on reading afterwards: a full pipe would stop the server. */
 async function ready(log: Readable): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -214,7 +212,7 @@ async function ready(log: Readable): Promise<void> {
     .on('line', (line) => {
       if (seen.length < 100) seen.push(line);
       if (line.includes('database system is ready to accept connections')) resolve();
-      if (line.includes('FATAL:'))
+      if (line.includes('FATAL:') && !startingUp.test(line))
         reject(new Error(`PostgreSQL did not start:\n${seen.join('\n')}`));
     })
     .on('close', () => {

@@ -1,0 +1,136 @@
+import type Docker from 'dockerode';
+import type { Clock } from '../../src/base/clock.ts';
+import type { ApiClient, Row } from './api-client.ts';
+import type { Findings } from './findings.ts';
+import { differences, takeInventory } from './inventory.ts';
+import type { Ledger } from './model/ledger.ts';
+import type { WorkspaceRecord } from './model/workspace-record.ts';
+import type { Operations } from './operations.ts';
+import { mend, settle } from './settle.ts';
+
+export interface VerifyOptions {
+  readonly api: ApiClient;
+  readonly docker: Docker;
+  readonly ledger: Ledger;
+  readonly operations: Operations;
+  readonly findings: Findings;
+  readonly clock: Clock;
+  /** Whether a fault of this run can have put a workspace into `error`: then it must be possible to recover it. */
+  readonly errorsExplained: boolean;
+}
+
+export interface Verified {
+  /** When rows, containers and volumes agreed, by the clock's monotonic time. */
+  readonly consistentAt: number;
+  readonly files: number;
+  readonly recovered: number;
+}
+
+/**
+ * The closing check, when nothing is broken any more: rows come to rest, everything on the engine has its row,
+ * everything that was acknowledged is there or gone, and destroying everything leaves nothing.
+ */
+export async function verify(options: VerifyOptions): Promise<Verified> {
+  const { api, clock, ledger } = options;
+  await settle(options);
+  await mend(options);
+  const rows = await api.rows();
+  await compareWithEngine(options, rows);
+  const consistentAt = clock.monotonic();
+
+  adoptStrays(options, rows);
+  const check = new WorkspaceCheck(options);
+  for (const workspace of ledger.workspaces) await check.run(workspace);
+  await destroyAll(options);
+  return { consistentAt, files: check.files, recovered: check.recovered };
+}
+
+async function compareWithEngine(
+  { docker, findings }: VerifyOptions,
+  rows: readonly Row[],
+): Promise<void> {
+  const { containers, volumes, helpers } = await takeInventory(docker);
+  const ids = new Set(rows.map(({ id }) => id));
+  for (const { subject, complaint } of [
+    ...differences('container', ids, containers),
+    ...differences('volume', ids, volumes),
+  ]) {
+    findings.add('leak', subject, complaint);
+  }
+  for (const helper of helpers) findings.add('leak', helper, 'a helper container is left');
+}
+
+/** Rows that no answer named: from unanswered creates they are as good as any other, otherwise leaks. */
+function adoptStrays({ ledger, findings }: VerifyOptions, rows: readonly Row[]): void {
+  for (const { id, status, metadata } of rows) {
+    if (ledger.find(id)) continue;
+    findings.add('leak', id, ledger.observeStray(metadata['chaos']));
+    ledger.adopt(id, status === 'stopped' ? 'stopped' : 'ready');
+  }
+}
+
+/** Holds one workspace after the other against the model. */
+class WorkspaceCheck {
+  files = 0;
+  recovered = 0;
+  readonly #options: VerifyOptions;
+
+  constructor(options: VerifyOptions) {
+    this.#options = options;
+  }
+
+  async run(workspace: WorkspaceRecord): Promise<void> {
+    const { findings, operations } = this.#options;
+    const row = await operations.status(workspace);
+    if (!row) {
+      if (workspace.existence === 'exists') findings.add('loss', workspace.id, 'does not answer');
+      return;
+    }
+    if (workspace.existence === 'doomed') return;
+    if (!(await this.#brought(row, workspace))) return;
+    if (!(await operations.bash(workspace, `check-${workspace.id}`))) {
+      findings.add('loss', workspace.id, 'runs no command, though it is ready');
+    }
+    for (const path of workspace.files.keys()) {
+      const right = await operations.read(workspace, path);
+      if (!right) findings.add('loss', `${workspace.id} ${path}`, 'cannot be read');
+      this.files += 1;
+    }
+    for (const process of workspace.processes.filter((one) => workspace.owes(one))) {
+      await operations.readProcess(workspace, process);
+    }
+  }
+
+  /** Ready, from whatever state it rests in. */
+  async #brought(row: Row, workspace: WorkspaceRecord): Promise<boolean> {
+    const { findings, operations, errorsExplained } = this.#options;
+    if (row.status === 'ready') return true;
+    if (row.status === 'error') {
+      const reason = row.status_reason ?? 'no reason given';
+      if (!errorsExplained) findings.add('stuck', workspace.id, `in error: ${reason}`);
+      this.recovered += 1;
+    }
+    const change = row.status === 'error' ? 'recover' : 'resume';
+    if (await operations.change(change, workspace)) return true;
+    findings.add('stuck', workspace.id, `${row.status}, and ${change} does not bring it back`);
+    return false;
+  }
+}
+
+async function destroyAll(options: VerifyOptions): Promise<void> {
+  const { api, docker, findings, ledger, operations } = options;
+  for (const workspace of ledger.workspaces.filter(isThere)) {
+    await operations.change('destroy', workspace);
+    if (workspace.existence !== 'gone') findings.add('stuck', workspace.id, 'cannot be destroyed');
+  }
+  for (const row of await api.rows()) findings.add('leak', row.id, `a row is left: ${row.status}`);
+  const { containers, volumes, helpers } = await takeInventory(docker);
+  for (const id of containers) findings.add('leak', `container of ${id}`, 'outlives its workspace');
+  for (const id of volumes) findings.add('leak', `volume of ${id}`, 'outlives its workspace');
+  for (const helper of helpers) findings.add('leak', helper, 'a helper container is left');
+  for (const workspace of ledger.workspaces) await operations.status(workspace);
+}
+
+function isThere({ existence }: WorkspaceRecord): boolean {
+  return existence !== 'gone';
+}

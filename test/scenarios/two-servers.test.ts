@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { ServerProcess } from '../support/server-process.ts';
+import { verifies } from '../support/verifies.ts';
+
+const limit = 10;
+const token = randomBytes(24).toString('hex');
+
+interface Reply {
+  readonly status: number;
+  readonly body: {
+    readonly id: string;
+    readonly error: { readonly code: string; readonly hint: string; readonly details: unknown };
+  };
+}
+
+class Server {
+  readonly #url: string;
+
+  constructor(port: number) {
+    this.#url = `http://127.0.0.1:${String(port)}/api/v1/agent/workspaces`;
+  }
+
+  async call(method: string, path = ''): Promise<Reply> {
+    const response = await fetch(this.#url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(120_000),
+    });
+    return { status: response.status, body: (await response.json()) as Reply['body'] };
+  }
+}
+
+// Two processes, as in production: each with a connection pool, an event loop and loops of its own.
+describe('two servers on one PostgreSQL', () => {
+  const started = new AsyncDisposableStack();
+  let sql: pg.Client;
+  let servers: readonly [Server, Server];
+
+  const count = async (condition: string): Promise<number> => {
+    const { rows } = await sql.query<{ count: string }>(
+      `select count(*) from kb.agent_workspaces where ${condition}`,
+    );
+    return Number(rows[0]?.count);
+  };
+
+  beforeAll(async () => {
+    const postgres = started.use(await startPostgres());
+    const url = await postgres.cloneDatabase();
+    const directory = await mkdtemp(join(tmpdir(), 'emergent-two-'));
+    started.defer(() => rm(directory, { recursive: true, force: true }));
+    sql = new pg.Client({ connectionString: url, query_timeout: 60_000 });
+    await sql.connect();
+    started.defer(() => sql.end());
+    const start = async (): Promise<Server> => {
+      const port = await freePort();
+      const process = await ServerProcess.spawn({
+        log: join(directory, 'log'),
+        env: {
+          DATABASE_URL: url,
+          EMERGENT_ADMIN_TOKEN: token,
+          EMERGENT_DATA_DIR: directory,
+          EMERGENT_DEMO: '1',
+          EMERGENT_LOG_LEVEL: 'warn',
+          EMERGENT_PORT: String(port),
+          WORKSPACE_MAX_CONCURRENT: String(limit),
+        },
+      });
+      started.use(process);
+      await process.ready;
+      return new Server(port);
+    };
+    servers = await Promise.all([start(), start()]);
+  });
+
+  afterAll(async () => {
+    await started.disposeAsync();
+  });
+
+  verifies(
+    ['lifecycle/workspace-creation-exceeds-concurrent-limit'],
+    'a thousand creates at once never pass the limit of ten, and the others are told what to do',
+    async () => {
+      const running = `status in ('creating', 'ready', 'resuming')`;
+      const sampled: number[] = [];
+      const over = new AbortController();
+      const sampling = (async () => {
+        while (!over.signal.aborted) sampled.push(await count(running));
+      })();
+
+      // In hand: answered with 201, its destroy not yet asked for.
+      let inHand = 0;
+      let most = 0;
+      const full = Promise.withResolvers<void>();
+      const attempt = async (number: number): Promise<Reply> => {
+        const [first, second] = servers;
+        const [one, other] = number % 2 === 0 ? [first, second] : [second, first];
+        const reply = await one.call('POST');
+        if (reply.status !== 201) return reply;
+        inHand += 1;
+        most = Math.max(most, inHand);
+        if (inHand === limit) full.resolve();
+        await full.promise;
+        inHand -= 1;
+        // Every other one by the server that did not make it.
+        const by = number % 4 < 2 ? one : other;
+        expect((await by.call('DELETE', `/${reply.body.id}`)).status).toBe(200);
+        return reply;
+      };
+      const replies = await Promise.all(Array.from({ length: 1_000 }, (_, at) => attempt(at)));
+      over.abort();
+      await sampling;
+
+      expect(most).toBe(limit);
+      expect(Math.max(...sampled)).toBe(limit);
+      const refused = replies.filter(({ status }) => status !== 201);
+      expect(refused.length).toBeGreaterThan(0);
+      for (const { status, body } of refused) {
+        expect([status, body.error.code]).toEqual([429, 'limit_reached']);
+        expect(body.error.hint).toMatch(/wait .*destroy/i);
+        expect(body.error.details).toMatchObject({ limit });
+      }
+      expect(await count('true')).toBe(0);
+      // What the log says of it: each was created once and destroyed once.
+      const { rows } = await sql.query<{ type: string; count: string; ids: string }>(
+        `select type, count(*), count(distinct workspace_id) as ids from kb.workspace_events
+          where type in ('workspace.creating', 'workspace.ready', 'workspace.destroying', 'workspace.destroyed')
+          group by type`,
+      );
+      const created = String(replies.length - refused.length);
+      expect(rows).toHaveLength(4);
+      for (const row of rows) expect(row).toMatchObject({ count: created, ids: created });
+    },
+    180_000,
+  );
+
+  verifies(
+    ['lifecycle/workspace-expires-after-ttl'],
+    'each expired workspace is destroyed once, though both servers look for them',
+    async () => {
+      await sql.query('truncate kb.workspace_events');
+      // Claims take a moment each, so that those of both servers overlap; who claimed what is noted apart.
+      await sql.query(`
+        create table claims (id uuid, operator integer);
+        create function note_claim() returns trigger language plpgsql as $$
+          begin
+            perform pg_sleep(0.1);
+            insert into claims values (new.id, new.operator);
+            return null;
+          end $$;
+        create trigger note_claim after update on kb.agent_workspaces for each row
+          when (new.status = 'destroying' and old.status <> 'destroying') execute function note_claim()`);
+      const [first, second] = servers;
+      const ids: string[] = [];
+      for (let round = 0; round < 100 / limit; round += 1) {
+        const creates = Array.from({ length: limit }, (_, at) =>
+          (at % 2 ? first : second).call('POST'),
+        );
+        ids.push(...(await Promise.all(creates)).map(({ body }) => body.id));
+        // Stopped ones hold no slot, and expire too.
+        await Promise.all(
+          ids.slice(-limit).map((id, at) => (at % 2 ? first : second).call('POST', `/${id}/stop`)),
+        );
+      }
+      expect(await count(`status = 'stopped'`)).toBe(100);
+
+      await sql.query(`update kb.agent_workspaces set expires_at = now() - interval '1 minute'`);
+      await vi.waitFor(
+        async () => {
+          expect(await count('true')).toBe(0);
+        },
+        {
+          timeout: 90_000,
+          interval: 200,
+        },
+      );
+
+      const events = await sql.query<{ workspace_id: string; types: string[]; first: string }>(
+        `select workspace_id, array_agg(type order by id) as types, (array_agg(actor order by id))[1] as first
+           from kb.workspace_events
+          where type in ('workspace.destroying', 'workspace.destroyed')
+          group by workspace_id`,
+      );
+      expect(events.rows.map(({ workspace_id: id }) => id).toSorted()).toEqual(ids.toSorted());
+      for (const { types, first: actor } of events.rows) {
+        expect(types).toEqual(['workspace.destroying', 'workspace.destroyed']);
+        expect(actor).toBe('reaper');
+      }
+      const claims = await sql.query<{ operators: string; claims: string; ids: string }>(
+        `select count(distinct operator) as operators, count(*) as claims, count(distinct id) as ids from claims`,
+      );
+      expect(claims.rows).toEqual([{ operators: '2', claims: '100', ids: '100' }]);
+    },
+    180_000,
+  );
+});
