@@ -52,6 +52,15 @@ test('close lets answers in progress end, and refuses what comes after', async (
   await closed;
 });
 
+test('close waits for no connection on which nothing was ever sent', async () => {
+  await using server = await startServer(store);
+  using reserve = await RawConnection.open(server.port);
+  // The server has accepted it once a later one has been answered.
+  expect((await server.admin.fetch('GET', '/healthz')).status).toBe(200);
+  await server.app.close();
+  await reserve.closed;
+});
+
 test('close waits for no connection without a request', async () => {
   await using server = await startServer(store);
   using idle = await RawConnection.open(server.port);

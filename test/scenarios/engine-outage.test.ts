@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startPrivateEngine } from '../support/engine.ts';
 import type { PrivateEngine } from '../support/engine.ts';
 import { testHost } from '../support/host.ts';
-import { ScenarioServer } from './support.ts';
+import { ScenarioServer, resourcesOf } from './support.ts';
 
 describe('a Docker engine that goes away while the server runs', () => {
   let engine: PrivateEngine;
@@ -33,7 +33,10 @@ describe('a Docker engine that goes away while the server runs', () => {
     expect(provider).toMatchObject({ status: 'unhealthy', active_workspaces: 1 });
     expect(provider.reason).toContain('Docker engine unreachable');
     expect((await server.bash(id, 'true')).status).toBe(503);
-    expect((await server.call('DELETE', `/${id}`)).status).toBe(503);
+    const destroy = await server.call('DELETE', `/${id}`);
+    expect(destroy.status).toBe(503);
+    expect(destroy.body.error.hint).toContain('The server goes on trying by itself');
+    expect((await server.call('GET', `/${id}`)).body.status).toBe('destroying');
   });
 
   test('is used again when it is back, without a restart of the server', async () => {
@@ -42,7 +45,12 @@ describe('a Docker engine that goes away while the server runs', () => {
     expect(provider.status).toBe('healthy');
     const next = await server.create({ network: 'isolated' });
     expect((await server.bash(next, 'echo after')).body.stdout).toBe('after\n');
-    // The destroy that was refused is finished by asking again.
-    expect((await server.call('DELETE', `/${id}`)).status).toBe(200);
+  });
+
+  test('the destroy that it refused is finished without being asked for again', async () => {
+    const { actor } = await server.event(id, 'workspace.destroyed');
+    expect(actor).toBe('reconciler');
+    expect((await server.call('GET', `/${id}`)).status).toBe(404);
+    expect(await resourcesOf(engine.docker, id)).toEqual([]);
   });
 });
