@@ -91,10 +91,9 @@ export class Lifecycle {
   }
 
   async destroy(ref: SandboxRef, signal: AbortSignal): Promise<void> {
-    const { containers, guests } = this.#parts;
+    const { containers } = this.#parts;
     const container = await containers.find(ref, signal);
     if (container?.ours && container.running) await this.#terminate(ref, container, signal);
-    guests.close(ref);
     await this.#wipe(ref, signal);
   }
 
@@ -177,8 +176,10 @@ export class Lifecycle {
     }
   }
 
+  /** The link goes first: one that leads to the old container would break in the hands of the next. */
   async #wipe(ref: SandboxRef, signal: AbortSignal): Promise<void> {
-    const { clock, containers, volumes } = this.#parts;
+    const { clock, containers, guests, volumes } = this.#parts;
+    guests.close(ref);
     for (const pause of wipePausesMs) {
       await clock.sleep(pause, signal);
       await containers.remove(ref, signal);

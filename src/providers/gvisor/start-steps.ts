@@ -79,10 +79,11 @@ export class StartSteps {
   }
 
   #noContainer(spec: SandboxSpec, signal: AbortSignal): Step {
-    const { containers } = this.#parts;
+    const { containers, guests } = this.#parts;
     return {
       name: 'clear',
       run: async () => {
+        guests.close(spec);
         await containers.remove(spec, signal);
         return () => containers.remove(spec, AbortSignal.timeout(undoDeadlineMs));
       },

@@ -65,6 +65,15 @@ describe('Lifecycle', () => {
     expect(calls.removeVolume).toHaveBeenCalledTimes(3);
   });
 
+  test('lets go of the link to an old container before a new one is made', async () => {
+    const { lifecycle, calls } = setUp();
+    await lifecycle.create(spec, never);
+    const [closed, created] = [calls.close, calls.create].map(
+      (call) => call.mock.invocationCallOrder[0] ?? Infinity,
+    );
+    expect(closed).toBeLessThan(created ?? 0);
+  });
+
   test('says so when the volume never gets free', async () => {
     const { lifecycle, calls } = setUp();
     calls.removeVolume.mockResolvedValue(false);
