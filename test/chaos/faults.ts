@@ -23,6 +23,8 @@ export interface FaultsOptions {
   readonly acknowledged: () => number;
   /** What the first fault waits for. */
   readonly warmUp: number;
+  /** Whether operations are still missing after the time that the run was to take: then each gets its respite. */
+  readonly overdue: () => boolean;
 }
 
 const weights: Readonly<Record<FaultKind, number>> = { server: 10, engine: 1, database: 1 };
@@ -80,7 +82,7 @@ export class Faults {
 
   async #killServer(signal: AbortSignal): Promise<void> {
     const { server } = this.#options;
-    if (this.#random.chance(respite.chance)) {
+    if (this.#random.chance(respite.chance) || this.#options.overdue()) {
       await this.#work(this.#random.integer(1, respite.operations), signal);
     }
     await this.#pause(this.#random.integer(0, killWithinMs), signal);

@@ -100,6 +100,7 @@ class ChaosRun implements AsyncDisposable {
     this.#faults = new Faults({
       ...{ server, clock, kinds: options.faults, random: random.fork(0) },
       ...{ acknowledged: () => tally.acknowledged, warmUp: options.clients },
+      overdue: () => this.#elapsed > options.seconds,
       engine: grounds.engine,
       ...(grounds.database && { database: grounds.database }),
     });
