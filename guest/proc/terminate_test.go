@@ -23,7 +23,7 @@ func terminate(t *testing.T, table *Table, grace time.Duration) Outcome {
 func TestTerminateAsksThenKills(t *testing.T) {
 	table := newTable(t)
 	polite, politeReader := start(t, table, sh("trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done"))
-	stubborn, stubbornReader := start(t, table, sh("trap '' TERM; echo ready; while :; do sleep 1000; done"))
+	stubborn, stubbornReader := start(t, table, sh("trap '' TERM; sleep 1000 & echo ready; wait"))
 	firstLine(t, politeReader)
 	firstLine(t, stubbornReader)
 	politeReader.Close()
