@@ -95,7 +95,7 @@ export interface WorkspaceStore {
    * event with it; undefined when it is not, or when there is no such row.
    */
   transition(id: string, transition: Transition): Promise<Workspace | undefined>;
-  /** The same into `resuming`, if the limit leaves room, reserved as by `admit`. */
+  /** The same into `resuming`, if the limit leaves room, reserved as by `admit`; only agent workspaces need any. */
   transitionWithin(
     id: string,
     transition: Transition,
@@ -114,9 +114,10 @@ export interface WorkspaceStore {
   abandoned(): Promise<readonly Workspace[]>;
   /**
    * Notes a use of a `ready` workspace: `lastUsedAt` is `now`, `expiresAt` moves to `now` + TTL, neither ever
-   * back. Undefined when there is no such row or it is not ready. Raises no version: nothing was decided.
+   * back. Undefined when there is no such row, it is not ready, or it is not that of `owner` where one is given.
+   * Raises no version: nothing was decided.
    */
-  touch(id: string, now: Date): Promise<Workspace | undefined>;
+  touch(id: string, now: Date, owner?: string): Promise<Workspace | undefined>;
   /**
    * Claims up to `limit` rows whose time has come for destruction: `destroying`, this server their operator.
    * Conditions are checked again in the claiming statement, so a row that was touched meanwhile, or claimed by

@@ -42,8 +42,9 @@ export class Operations {
 
   async begin(caller: Caller, id: string, tool: ToolName, subject: string): Promise<Operation> {
     const { store, activity, clock } = this.#options;
-    if (caller.role !== 'admin') await this.#visible(caller, id);
-    const workspace = (await store.touch(id, clock.now())) ?? (await this.#lookAgain(caller, id));
+    const owner = caller.role === 'admin' ? undefined : caller.tokenId;
+    const workspace =
+      (await store.touch(id, clock.now(), owner)) ?? (await this.#lookAgain(caller, id));
     const call = { workspaceId: id, owner: workspace.owner, actor: caller.tokenId, tool };
     const startedAt = clock.monotonic();
     const target = this.#target(workspace);

@@ -22,7 +22,7 @@ export function wakingStore(store: WorkspaceStore, wake: () => void): WorkspaceS
     release: (id) => store.release(id),
     takeOver: () => store.takeOver(),
     abandoned: () => store.abandoned(),
-    touch: (id, now) => store.touch(id, now),
+    touch: (id, now, owner) => store.touch(id, now, owner),
     claimExpired: waking((now, except, limit) => store.claimExpired(now, except, limit)),
     countByProvider: () => store.countByProvider(),
   };

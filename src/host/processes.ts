@@ -5,11 +5,15 @@ export async function programOf(pid: number): Promise<string> {
   return (await readFile(`/proc/${String(pid)}/comm`, 'utf8').catch(() => '')).trim();
 }
 
-export async function pidsNamed(program: string): Promise<number[]> {
+/** Of all processes that run now; none where the system does not tell. */
+export async function allPids(): Promise<number[]> {
   const entries = await readdir('/proc').catch(() => []);
-  const pids = entries.map(Number).filter((pid) => Number.isInteger(pid));
+  return entries.map(Number).filter((pid) => Number.isInteger(pid));
+}
+
+export async function pidsNamed(program: string): Promise<number[]> {
   const found: number[] = [];
-  for (const pid of pids) {
+  for (const pid of await allPids()) {
     if ((await programOf(pid)) === program) found.push(pid);
   }
   return found;

@@ -7,6 +7,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/config.ts';
 import { serve } from '../../src/main.ts';
 import type { RunningServer } from '../../src/main.ts';
+import { eventsOf } from '../api/support/sse.ts';
 import { testHost } from '../support/host.ts';
 
 /** What scenarios look at in answers of any kind; the API tests check the shapes of each. */
@@ -141,13 +142,8 @@ export class ScenarioServer implements AsyncDisposable {
       signal: ended.signal,
     });
     try {
-      let rest = '';
-      for await (const chunk of response.body ?? []) {
-        const lines = (rest + Buffer.from(chunk).toString()).split('\n');
-        rest = lines.pop() ?? '';
-        for (const line of lines) {
-          if (line.startsWith('data: ')) yield JSON.parse(line.slice(6)) as ScenarioEvent;
-        }
+      for await (const { event, data } of eventsOf(response)) {
+        if (event !== 'comment') yield data as unknown as ScenarioEvent;
       }
     } finally {
       ended.abort();

@@ -17,6 +17,16 @@ export function expiryTests(subject: () => Subject): void {
     expect(await store.workspaces.get(row.id)).toEqual(touched);
   });
 
+  test('a use by somebody who does not own it changes nothing', async () => {
+    const { store } = subject();
+    const row = await put(store, { status: 'ready', ...hour });
+    expect(await store.workspaces.touch(row.id, at(60), 'somebody')).toBeUndefined();
+    expect(await store.workspaces.get(row.id)).toEqual(row);
+    expect(await store.workspaces.touch(row.id, at(60), row.owner)).toMatchObject({
+      lastUsedAt: at(60),
+    });
+  });
+
   test('a use that is told late sets nothing back', async () => {
     const { store } = subject();
     const { id } = await put(store, { status: 'ready', ...hour });

@@ -1,5 +1,4 @@
-import { readdir } from 'node:fs/promises';
-import { commandLine } from '../../src/host/processes.ts';
+import { allPids, commandLine } from '../../src/host/processes.ts';
 
 /** A process that an engine's containerd started for a container. */
 export interface EngineProcess {
@@ -14,9 +13,8 @@ export interface EngineProcess {
  * shows or ends them.
  */
 export async function processesOfEngine(directory: string): Promise<readonly EngineProcess[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const found: EngineProcess[] = [];
-  for (const pid of pids) {
+  for (const pid of await allPids()) {
     const argv = await commandLine(pid);
     const isSandbox =
       /^runsc/.test(argv[0] ?? '') && argv.some((part) => part.includes(`${directory}/`));

@@ -10,6 +10,7 @@ import { noneCan } from './candidates.ts';
 import type { Candidates, Failure } from './candidates.ts';
 import type { LifecycleContext } from './context.ts';
 import type { Destruction } from './destruction.ts';
+import { recordEnd } from './record-end.ts';
 import { limitReached } from './refusals.ts';
 
 const createDeadlineMs = 60_000;
@@ -178,30 +179,19 @@ export class Creation {
 
   /** The row goes, or says why, where its caller knows the id. */
   async #giveUp(workspace: Workspace, why: unknown, by: Actor): Promise<unknown> {
-    const { store, releases, log } = this.#context;
-    const reason = reasonOf(why);
-    try {
+    const { store } = this.#context;
+    const { id } = workspace;
+    const reason = `it could not be created: ${reasonOf(why)}`;
+    const mine = { from: ['creating'], own: true, by } as const;
+    await recordEnd(this.#context, id, async () => {
       if (workspace.announced) {
-        const statusReason = `it could not be created: ${reason}`;
-        const changes = { statusReason };
-        await store.transition(workspace.id, {
-          from: ['creating'],
-          to: 'error',
-          own: true,
-          changes,
-          by,
-        });
-      } else {
-        const detail = { reason: `it could not be created: ${reason}` };
-        const transition = { from: ['creating'], to: 'destroying', own: true, by, detail } as const;
-        // Nothing to do where a destroy has taken the row: it finishes that itself.
-        const taken = await store.transition(workspace.id, transition);
-        if (taken) await store.remove(workspace.id, by, detail);
+        await store.transition(id, { ...mine, to: 'error', changes: { statusReason: reason } });
+        return;
       }
-    } catch (error) {
-      log.warn('a failed create could not be recorded', { workspace: workspace.id, err: error });
-      await releases.release(workspace.id);
-    }
+      // Nothing to do where a destroy has taken the row: it finishes that itself.
+      const taken = await store.transition(id, { ...mine, to: 'destroying', detail: { reason } });
+      if (taken) await store.remove(id, by, { reason });
+    });
     return why;
   }
 
@@ -216,14 +206,11 @@ export class Creation {
     log.error('clean-up after a failed create failed', { workspace: id, err: failure });
     const statusReason = `${reasonOf(why)}; clean-up failed: ${reasonOf(failure)}`;
     const changes = { statusReason };
-    try {
+    await recordEnd(this.#context, id, async () => {
       const by = workspace.owner;
       const transition = { from: ['creating'], to: 'destroying', own: true, changes, by } as const;
       if (await store.transition(id, transition)) await releases.release(id);
-    } catch (error) {
-      log.warn('a failed create could not be recorded', { workspace: id, err: error });
-      await releases.release(id);
-    }
+    });
     return new UncleanAttempt(workspace.provider, why);
   }
 }

@@ -4,10 +4,11 @@ import { EmergentError } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/events.ts';
 import { terminateGraceMs } from '../../domain/provider.ts';
 import type { CreatedSandbox } from '../../domain/provider.ts';
-import type { Refused, Transition, WorkspaceChanges } from '../../domain/store.ts';
+import type { Transition, WorkspaceChanges } from '../../domain/store.ts';
 import type { Workspace, WorkspaceStatus } from '../../domain/workspace.ts';
 import { begin } from './begin.ts';
 import type { LifecycleContext } from './context.ts';
+import { recordEnd } from './record-end.ts';
 import { goesOn, isPassing, limitReached, notFound, wrongState } from './refusals.ts';
 import { refOf } from './sandbox-specs.ts';
 
@@ -118,13 +119,8 @@ export class Suspension {
       changes: { ...usedNow(row, clock.now()), desiredState: 'running' },
       by,
     };
-    const begun = await begin(
-      this.#context,
-      row.id,
-      (): Promise<Workspace | Refused | undefined> =>
-        row.containerType === 'agent_workspace'
-          ? store.transitionWithin(row.id, transition, maxConcurrent)
-          : store.transition(row.id, transition),
+    const begun = await begin(this.#context, row.id, () =>
+      store.transitionWithin(row.id, transition, maxConcurrent),
     );
     if (begun && 'running' in begun) throw limitReached(maxConcurrent, begun.running);
     return begun && { begun, finish: () => this.finishResume(begun, by) };
@@ -176,13 +172,10 @@ export class Suspension {
     log.warn('a workspace could not be resumed', { workspace: id, err: why });
     const to: WorkspaceStatus = isPassing(why) && workspace.readyAt !== null ? failTo : 'error';
     const changes = { statusReason: `it could not be resumed: ${reasonOf(why)}` };
-    try {
+    await recordEnd(this.#context, id, async () => {
       await store.transition(id, { from: ['resuming'], to, own: true, changes, by });
       if (to === 'resuming') await releases.release(id);
-    } catch (error) {
-      log.warn('a failed resume could not be recorded', { workspace: id, err: error });
-      await releases.release(id);
-    }
+    });
   }
 
   /**

@@ -38,7 +38,7 @@ export function workspaceStore(
     release: (id) => releaseWorkspace(db, number, id),
     takeOver: () => takeOverWorkspaces(db, server),
     abandoned: () => abandonedWorkspaces(db, server),
-    touch: (id, now) => touchWorkspace(db, id, now),
+    touch: (id, now, owner) => touchWorkspace(db, id, now, owner),
     claimExpired: (now, except, limit) => claimExpired(db, number, now, except, limit),
     countByProvider: () => countByProvider(db),
   };

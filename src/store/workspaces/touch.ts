@@ -19,13 +19,14 @@ export async function touchWorkspace(
   db: Queryable,
   id: string,
   now: Date,
+  owner?: string,
 ): Promise<Workspace | undefined> {
   const [row] = await db.query(
     `update kb.agent_workspaces
         set ${usedAt('$2::timestamptz')}
-      where id = $1 and status = 'ready'
+      where id = $1 and status = 'ready' and ($3::text is null or owner = $3)
      returning *`,
-    [id, encodeTime(now)],
+    [id, encodeTime(now), owner ?? null],
   );
   return row && workspaceFrom(row);
 }

@@ -139,8 +139,9 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
     });
   }
 
-  async touch(id: string, now: Date): Promise<Workspace | undefined> {
-    return this.#touch(id, now);
+  async touch(id: string, now: Date, owner?: string): Promise<Workspace | undefined> {
+    const foreign = owner !== undefined && this.rows.get(id)?.owner !== owner;
+    return foreign ? undefined : this.#touch(id, now);
   }
 
   async claimExpired(
