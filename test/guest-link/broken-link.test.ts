@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { Duplex } from 'node:stream';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
@@ -211,5 +213,14 @@ describe('a dial', () => {
     const sandbox = newSandbox(systemClock, async () => babble);
     babble.write('HTTP/1.1 400 Bad Request\r\n\r\n');
     await expect(sandbox.ready(soon())).rejects.toMatchObject({ code: 'sandbox_unreachable' });
+  });
+
+  test('whose stream ends as it is handed over fails its request and nothing else', async () => {
+    const program = join(import.meta.dirname, 'support/failed-dials.ts');
+    const { stdout } = await promisify(execFile)(process.execPath, [program]);
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      'failed: EmergentError: the container is gone',
+      'babbling: EmergentError: Protocol error',
+    ]);
   });
 });

@@ -16,6 +16,7 @@ export interface GuestLinkOptions {
 
 const heartbeatEveryMs = 10_000;
 const pingDeadlineMs = 10_000;
+const streamEnded = 'the stream to the sandbox agent ended';
 const MiB = 2 ** 20;
 
 /** Anything whose life depends on the agent's. */
@@ -146,6 +147,8 @@ async function connect(
   signal: AbortSignal,
   onClose: () => void,
 ): Promise<Connection> {
+  // A session on a stream that has closed is never told so.
+  if (stream.closed) throw stream.errored ?? new Error(streamEnded);
   // The default windows of 64 KB allow one window per round trip, some 11 MB/s over an exec'd stream.
   const session = http2.connect('http://agent', {
     createConnection: () => stream,
@@ -156,12 +159,14 @@ async function connect(
   session.once('close', onClose);
   const opened = Promise.withResolvers<undefined>();
   session.once('connect', () => {
+    // Comes also when the first bytes have already ended the session, which takes no setting then.
+    if (session.destroyed) return;
     session.setLocalWindowSize(16 * MiB);
     opened.resolve(undefined);
   });
   session.on('error', opened.reject);
   session.once('close', () => {
-    opened.reject(new Error('the stream to the sandbox agent ended'));
+    opened.reject(new Error(streamEnded));
   });
   signal.addEventListener(
     'abort',
