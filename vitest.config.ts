@@ -20,7 +20,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/unit/**'],
           retry: 0,
-          maxWorkers: 2,
+          maxWorkers: 3,
           testTimeout: 60_000,
           hookTimeout: 180_000,
           sequence: { groupOrder: 1 },

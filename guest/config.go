@@ -6,8 +6,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
+	"emergent.dev/guest/account"
 	"emergent.dev/guest/api"
 )
 
@@ -22,6 +25,12 @@ type config struct {
 	tokenHash   api.TokenHash
 	nameservers []netip.Addr
 	workdir     string
+	// memoryLimit is in bytes; 0: none is watched over.
+	memoryLimit uint64
+	// sharedKernel: the kernel is the host's, so the control group tells what the sandbox uses.
+	sharedKernel bool
+	// account is who commands run as and new files belong to.
+	account account.Account
 	// environ is what commands inherit.
 	environ []string
 }
@@ -44,7 +53,51 @@ func readConfig() (config, error) {
 	if !filepath.IsAbs(workdir) {
 		problems = append(problems, fmt.Errorf("EMERGENT_WORKDIR: %q is not an absolute path", workdir))
 	}
-	return config{hash, nameservers, filepath.Clean(workdir), commandEnviron(os.Environ())}, errors.Join(problems...)
+	memoryLimit, err := parseMemoryLimit(os.Getenv("EMERGENT_MEMORY_LIMIT"))
+	if err != nil {
+		problems = append(problems, fmt.Errorf("EMERGENT_MEMORY_LIMIT: %w", err))
+	}
+	usageSource := os.Getenv("EMERGENT_MEMORY_USAGE")
+	if usageSource != "" && usageSource != "cgroup" {
+		problems = append(problems, fmt.Errorf("EMERGENT_MEMORY_USAGE: %q is not known", usageSource))
+	}
+	user, err := account.System.Resolve(os.Getenv("EMERGENT_USER"))
+	if err != nil {
+		problems = append(problems, fmt.Errorf("EMERGENT_USER: %w", err))
+	}
+	environ := os.Environ()
+	if os.Getenv("EMERGENT_OWN_HOME") == "true" {
+		environ = withHome(environ, user)
+	}
+	return config{
+		tokenHash:    hash,
+		nameservers:  nameservers,
+		workdir:      filepath.Clean(workdir),
+		memoryLimit:  memoryLimit,
+		sharedKernel: usageSource == "cgroup",
+		account:      user,
+		environ:      commandEnviron(environ),
+	}, errors.Join(problems...)
+}
+
+// withHome gives commands the home of who runs them in place of the agent's, which its runtime has set.
+func withHome(environ []string, user account.Account) []string {
+	if user.UID == 0 {
+		return environ
+	}
+	kept := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "HOME=") })
+	return append(kept, "HOME="+user.Home)
+}
+
+func parseMemoryLimit(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	limit, err := strconv.ParseUint(text, 10, 64)
+	if err == nil && limit == 0 {
+		err = errors.New("a limit of nothing")
+	}
+	return limit, err
 }
 
 func parseNameservers(list string) ([]netip.Addr, error) {

@@ -13,8 +13,11 @@ import (
 	"syscall"
 	"time"
 
+	"emergent.dev/guest/account"
 	"emergent.dev/guest/api"
 	"emergent.dev/guest/bridge"
+	"emergent.dev/guest/files"
+	"emergent.dev/guest/memory"
 	"emergent.dev/guest/proc"
 	"emergent.dev/guest/reaper"
 )
@@ -37,25 +40,43 @@ func runInit(socketName string, grace time.Duration) int {
 	config, err := readConfig()
 	if err != nil {
 		log.Printf("init: %v", err)
+		if errors.Is(err, account.ErrUnknown) {
+			return exitNoUser
+		}
 		return exitUsage
 	}
+	reserveThreads(spareThreads)
 	prepareSystem(config)
 	becomeReaper()
 	children := reaper.New()
 	go children.Run(context.Background())
 
-	processes, err := proc.NewTable(proc.Defaults{Workdir: config.workdir, Environ: config.environ}, children)
+	defaults := proc.Defaults{
+		Workdir:    config.workdir,
+		Environ:    config.environ,
+		Credential: config.account.Credential(),
+	}
+	processes, err := proc.NewTable(defaults, children)
 	if err != nil {
 		log.Printf("init: %v", err)
 		return exitFailure
 	}
+	incidents := memory.NewIncidents()
+	sandbox, err := watchMemory(config, processes, incidents)
+	if err != nil {
+		log.Printf("init: watch memory: %v", err)
+		return exitFailure
+	}
 	stopping := make(chan struct{})
 	server := api.NewServer(api.Handler(api.Options{
-		Processes: processes,
-		Workdir:   config.workdir,
-		TokenHash: config.tokenHash,
-		Identity:  api.Identity{Version: version, BootID: rand.Text()},
-		Stopping:  stopping,
+		Processes:  processes,
+		Workdir:    config.workdir,
+		Owner:      ownerOf(config.account),
+		TokenHash:  config.tokenHash,
+		Identity:   api.Identity{Version: version, BootID: rand.Text()},
+		Incidents:  incidents,
+		MemoryUsed: sandbox.Usage,
+		Stopping:   stopping,
 	}))
 	listener, err := bridge.Listen(socketName)
 	if err != nil {
@@ -80,17 +101,66 @@ func runInit(socketName string, grace time.Duration) int {
 	return code
 }
 
+// watchMemory keeps the processes within their limit, where there is one.
+func watchMemory(config config, processes *proc.Table, incidents *memory.Incidents) (memory.Sandbox, error) {
+	sandbox := memory.Sandbox{Started: processes.Started()}
+	if config.memoryLimit == 0 {
+		return sandbox, nil
+	}
+	if config.sharedKernel {
+		group, err := memory.FindCgroup()
+		if err != nil {
+			return sandbox, err
+		}
+		sandbox.Used = group.Usage
+		kernel := &memory.KernelKills{
+			Limit: config.memoryLimit, Count: group.Kills, Largest: sandbox.Largest, Incidents: incidents, TagOf: processes.TagOf,
+		}
+		go kernel.Run(context.Background())
+	}
+	watchdog := memory.NewWatchdog(config.memoryLimit, sandbox, incidents, processes.TagOf)
+	go watchdog.Run(context.Background())
+	return sandbox, nil
+}
+
 // prepareSystem does what commands count on. A failure here is told and survived: a sandbox without names or
 // with an odd working directory can still be looked into.
 func prepareSystem(config config) {
 	if err := os.MkdirAll(config.workdir, 0o755); err != nil {
 		log.Printf("init: make working directory: %v", err)
+	} else if err := handOver(config.workdir, config.account); err != nil {
+		log.Printf("init: hand over working directory: %v", err)
+	}
+	if err := files.Sweep(config.workdir); err != nil {
+		log.Printf("init: %v", err)
 	}
 	if len(config.nameservers) > 0 {
 		if err := os.WriteFile("/etc/resolv.conf", resolvConf(config.nameservers), 0o644); err != nil {
 			log.Printf("init: set name servers: %v", err)
 		}
 	}
+}
+
+// handOver makes the user the owner of a directory that the engine has just made as root; one that belongs to
+// somebody is theirs.
+func handOver(dir string, user account.Account) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	owner, known := info.Sys().(*syscall.Stat_t)
+	if !known || owner.Uid != 0 || user.UID == 0 {
+		return nil
+	}
+	return os.Chown(dir, int(user.UID), int(user.GID))
+}
+
+// ownerOf is nil where new files belong to the agent's own user.
+func ownerOf(user account.Account) *files.Owner {
+	if user.UID == 0 && user.GID == 0 {
+		return nil
+	}
+	return &files.Owner{UID: int(user.UID), GID: int(user.GID)}
 }
 
 func resolvConf(nameservers []netip.Addr) []byte {

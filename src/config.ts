@@ -27,12 +27,22 @@ export interface Config {
   /** Unset: the base image that set-up builds. */
   readonly defaultImage: string | undefined;
   readonly allowUnsandboxed: boolean;
+  /** Network `nat` also where nothing keeps workspaces from the host and its private networks. */
+  readonly allowUnfilteredNetwork: boolean;
+  /** How the disk limit is held; `auto` tries what the host can do. */
+  readonly diskMode: (typeof diskModeSettings)[number];
+  /** Unset: one that all servers of this host share, or one in the data directory for whoever may not write there. */
+  readonly diskDir: string | undefined;
+  /** How long nobody must have used a workspace before it is frozen; null: none is ever frozen. */
+  readonly idleFreezeSeconds: number | null;
   /** Seals what is secret in the database; unset: the key is in the database too. */
   readonly secretKey: string | undefined;
   readonly eventRetentionSeconds: number;
   /** Name servers for workspaces; empty: the host's own, as far as a sandbox can reach them. */
   readonly nameservers: readonly string[];
 }
+
+export const diskModeSettings = ['auto', 'quota', 'loop', 'monitor'] as const;
 
 export interface Setting {
   readonly name: string;
@@ -71,11 +81,27 @@ export const settings: readonly Setting[] = [
   { name: 'WORKSPACE_DEFAULT_CPU', default: '2', what: 'CPU cores' },
   { name: 'WORKSPACE_DEFAULT_MEMORY', default: '4G', what: 'memory' },
   { name: 'WORKSPACE_DEFAULT_DISK', default: '10G', what: 'disk' },
+  { name: 'WORKSPACE_DISK_MODE', default: 'auto', what: diskModeSettings.join(', ') },
+  {
+    name: 'WORKSPACE_DISK_DIR',
+    default: '/var/lib/emergent/disks',
+    what: 'where the disks of workspaces are; the same on every server of a host',
+  },
+  {
+    name: 'WORKSPACE_IDLE_FREEZE',
+    default: '5s',
+    what: 'idle time after which a workspace uses no CPU at all (s, m, h, d); off: never',
+  },
   { name: 'WORKSPACE_DEFAULT_IMAGE', default: 'emergent-workspace', what: 'image of a workspace' },
   {
     name: 'WORKSPACE_ALLOW_UNSANDBOXED',
     default: 'false',
     what: 'let auto choose weaker isolation',
+  },
+  {
+    name: 'WORKSPACE_ALLOW_UNFILTERED_NETWORK',
+    default: 'false',
+    what: 'network nat also where the host cannot be shielded from it',
   },
   { name: 'WORKSPACE_NAMESERVERS', default: "the host's", what: 'comma-separated addresses' },
 ];
@@ -126,7 +152,11 @@ export function loadConfig(env: Environment): Config {
       diskBytes: read('WORKSPACE_DEFAULT_DISK', '10G', (value) => parseDisk(value, 'disk')),
     },
     defaultImage: text('WORKSPACE_DEFAULT_IMAGE'),
+    diskMode: read('WORKSPACE_DISK_MODE', 'auto', oneOf(diskModeSettings)),
+    diskDir: read('WORKSPACE_DISK_DIR', '', (path) => (path === '' ? undefined : resolve(path))),
+    idleFreezeSeconds: read('WORKSPACE_IDLE_FREEZE', '5s', parseIdleTime),
     allowUnsandboxed: read('WORKSPACE_ALLOW_UNSANDBOXED', 'false', parseBoolean),
+    allowUnfilteredNetwork: read('WORKSPACE_ALLOW_UNFILTERED_NETWORK', 'false', parseBoolean),
     nameservers: read('WORKSPACE_NAMESERVERS', '', parseAddresses),
   };
   if (problems.length > 0) throw new ConfigError(problems);
@@ -205,6 +235,10 @@ function parseTtl(text: string): number {
   const seconds = parseDuration(text);
   if (seconds < 60) throw new Error(`"${text}" is less than a minute`);
   return seconds;
+}
+
+function parseIdleTime(text: string): number | null {
+  return ['off', 'false', '0', '0s'].includes(text.toLowerCase()) ? null : parseDuration(text);
 }
 
 const durationUnits: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };

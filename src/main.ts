@@ -1,4 +1,5 @@
-import { readFile, rename, writeFile, mkdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, readFile, rename, writeFile, mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -9,13 +10,20 @@ import { withDeadline } from './base/deadline.ts';
 import { createLog } from './base/log.ts';
 import type { Log } from './base/log.ts';
 import type { Config } from './config.ts';
-import type { WorkspaceProvider } from './domain/provider.ts';
+import type { SandboxIncident, WorkspaceProvider } from './domain/provider.ts';
 import type { Installation } from './domain/store.ts';
 import { newSecret } from './domain/token.ts';
+import { announceProviders } from './engine/announce-providers.ts';
 import { startEngine } from './engine/start-engine.ts';
 import type { EngineOptions, RunningEngine } from './engine/start-engine.ts';
+import { Launcher } from './host/launcher.ts';
+import { hostNetworkBy } from './host/network.ts';
+import { noteMissingKvm } from './host/probes/kvm-notice.ts';
+import { runtimeProber } from './host/runsc/runtime-prober.ts';
 import type { PreparedHost } from './host/setup/prepare.ts';
-import { GvisorProvider } from './providers/gvisor/provider.ts';
+import { ContainerEngine } from './providers/gvisor/container-engine.ts';
+import { gvisorProfile, plainProfile } from './providers/gvisor/container-profile.ts';
+import { ContainerProvider } from './providers/gvisor/provider.ts';
 import { MemoryProvider } from './providers/memory/provider.ts';
 import { openStore } from './store/open.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -45,18 +53,29 @@ export async function serve(
   config: Config,
   host: HostFacts,
   clock: Clock = systemClock,
+  log: Log = createLog({ level: config.logLevel }),
 ): Promise<RunningServer> {
   await using starting = new AsyncDisposableStack();
-  const log = createLog({ level: config.logLevel });
 
+  // First: its process is a copy of this one, which grows with the database.
+  const launcher = starting.use(new Launcher());
+  if (!config.demo) launcher.start();
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
   const store = starting.use(await openStore({ ...databaseOf(config), clock, log }));
   const installation = await store.installation();
-  const providers = createProviders(config, host, installation, log).map((provider) =>
-    starting.use(provider),
-  );
+  // Nothing is heard of sandboxes before the engine runs.
+  let noteIncident: RunningEngine['noteIncident'] = () => undefined;
+  const onIncident: RunningEngine['noteIncident'] = (incident) => {
+    noteIncident(incident);
+  };
+  const diskDir = await directoryForDisks(config);
+  const parts = { log, onIncident, diskDir, launcher };
+  const providers = openProviders(config, host, installation, parts, starting);
   const settled = engineOptions(config, host, installation);
   const engine = starting.use(startEngine({ ...settled, store, providers, clock, log }));
+  noteIncident = (incident) => {
+    engine.noteIncident(incident);
+  };
   const adminToken = await resolveAdminToken(config);
   await engine.tokens.installBootstrapAdmin(adminToken.value, `${hostname()}:${config.dataDir}`);
 
@@ -72,6 +91,10 @@ export async function serve(
   const url = await app.listen({ host: config.host, port: config.port });
   const database = await store.describe();
   log.info('server ready', { url, database, installation: installation.id });
+  if (!config.demo) {
+    starting.use(inBackground((signal) => announceProviders(engine.workspaces, log, signal)));
+    starting.use(inBackground((signal) => noteMissingKvm(log, signal)));
+  }
 
   const started = starting.move();
   return { url, adminToken, database, [Symbol.asyncDispose]: () => started.disposeAsync() };
@@ -82,27 +105,84 @@ function databaseOf(config: Config): { dataDir: string; databaseUrl?: string } {
   return databaseUrl === undefined ? { dataDir } : { dataDir, databaseUrl };
 }
 
-function createProviders(
+interface ProviderParts {
+  readonly log: Log;
+  readonly onIncident: (incident: SandboxIncident) => void;
+  readonly diskDir: string;
+  readonly launcher: Launcher;
+}
+
+/** All servers of an installation on this host find the same disks there; who may not write there has none. */
+const sharedDiskDir = '/var/lib/emergent/disks';
+
+async function directoryForDisks(config: Config): Promise<string> {
+  if (config.diskDir !== undefined) return config.diskDir;
+  try {
+    await mkdir(sharedDiskDir, { recursive: true, mode: 0o700 });
+    await access(sharedDiskDir, constants.W_OK);
+    return sharedDiskDir;
+  } catch {
+    return join(config.dataDir, 'disks');
+  }
+}
+
+/** Owned by the stack, like what they share. */
+function openProviders(
   config: Config,
   host: HostFacts,
   installation: Installation,
-  log: Log,
+  { log, onIncident, diskDir, launcher }: ProviderParts,
+  owned: AsyncDisposableStack,
 ): readonly WorkspaceProvider[] {
-  if (config.demo) return [new MemoryProvider({ root: join(config.dataDir, 'demo') })];
-  return [
-    new GvisorProvider({
-      dockerHost:
-        config.dockerHost ?? (host.dockerSocket ? `unix://${host.dockerSocket}` : undefined),
+  if (config.demo) {
+    const agentPath = agentForThisMachine(host);
+    const tools = agentPath === undefined ? {} : { agentPath };
+    return [owned.use(new MemoryProvider({ root: join(config.dataDir, 'demo'), ...tools }))];
+  }
+  const dockerHost =
+    config.dockerHost ?? (host.dockerSocket ? `unix://${host.dockerSocket}` : undefined);
+  const hostRun: Launcher['run'] = (argv, options) => launcher.run(argv, options);
+  const runtime = host.runtime.state === 'present' ? host.runtime.name : 'runsc';
+  const engine = owned.use(
+    new ContainerEngine({
+      dockerHost,
       installationId: installation.id,
       key: installation.key,
-      runtime: host.runtime.state === 'present' ? host.runtime.name : 'runsc',
-      image: config.defaultImage ?? host.image,
+      image: host.image,
       agentPaths: host.agentPaths,
       nameservers: config.nameservers,
+      hostNetwork: hostNetworkBy(hostRun),
+      hostRun,
+      allowUnfilteredNetwork: config.allowUnfilteredNetwork,
+      tryRuntime: runtimeProber(dockerHost),
+      diskDir,
+      diskMode: config.diskMode,
+      onIncident,
+      idleFreezeMs: config.idleFreezeSeconds === null ? null : config.idleFreezeSeconds * 1000,
       clock: systemClock,
-      log: log.child({ provider: 'gvisor' }),
+      log,
     }),
-  ];
+  );
+  return [gvisorProfile(runtime), plainProfile(config.allowUnsandboxed)].map((profile) =>
+    owned.use(new ContainerProvider(engine, profile)),
+  );
+}
+
+/** Work that nobody waits for, and that ends with the server. */
+function inBackground(work: (signal: AbortSignal) => Promise<void>): AsyncDisposable {
+  const leaving = new AbortController();
+  const running = work(leaving.signal);
+  return {
+    async [Symbol.asyncDispose]() {
+      leaving.abort(new Error('the server is stopping'));
+      await running;
+    },
+  };
+}
+
+function agentForThisMachine({ agentPaths }: HostFacts): string | undefined {
+  if (process.platform !== 'linux') return undefined;
+  return process.arch === 'arm64' ? agentPaths?.arm64 : agentPaths?.amd64;
 }
 
 function engineOptions(

@@ -4,17 +4,26 @@ export interface Sample {
   readonly times: readonly number[];
 }
 
-export type Way = readonly [name: string, run: () => Promise<unknown>];
+/** What is done after each run is not measured. */
+export type Way = readonly [
+  name: string,
+  run: () => Promise<unknown>,
+  after?: () => Promise<unknown>,
+];
 
 /** Runs every way once per round, in turn, so that a noisy machine disturbs them alike. */
 export async function sideBySide(rounds: number, ways: readonly Way[]): Promise<readonly Sample[]> {
   const times = new Map<string, number[]>(ways.map(([name]) => [name, []]));
-  for (const [, run] of ways) await run();
+  for (const [, run, after] of ways) {
+    await run();
+    await after?.();
+  }
   for (let round = 0; round < rounds; round++) {
-    for (const [name, run] of ways) {
+    for (const [name, run, after] of ways) {
       const startedAt = performance.now();
       await run();
       times.get(name)?.push(performance.now() - startedAt);
+      await after?.();
     }
   }
   return [...times].map(([name, all]) => ({ name, times: all }));

@@ -1,46 +1,18 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { prepareHost } from '../../src/host/setup/prepare.ts';
+import { benchServer } from './server.ts';
+import type { BenchServer } from './server.ts';
 
-/** A server of its own, as a process of its own, with one workspace in it; all gone when disposed of. */
-export interface BenchWorkspace extends AsyncDisposable {
+/** A server of its own with one workspace in it; all gone when disposed of. */
+export interface BenchWorkspace extends BenchServer {
   readonly id: string;
   /** The container's name on the engine. */
   readonly container: string;
+  /** Of the workspace. */
   readonly url: string;
-  readonly token: string;
-  request(method: string, path: string, body?: unknown): Promise<Response>;
 }
-
-const command = fileURLToPath(new URL('../../emergent', import.meta.url));
 
 export async function benchWorkspace(): Promise<BenchWorkspace> {
   await using starting = new AsyncDisposableStack();
-  await prepareHost({ forTests: false });
-  const dataDir = await mkdtemp(join(tmpdir(), 'emergent-bench-'));
-  starting.defer(() => rm(dataDir, { recursive: true, force: true }));
-  const server = startServer(dataDir);
-  starting.defer(() => stop(server));
-  const { url, admin_token: token } = await announced(server);
-
-  const request: BenchWorkspace['request'] = async (method, path, body) => {
-    const response = await fetch(`${url}/api/v1/agent/workspaces${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
-    return response;
-  };
+  const { url, token, pid, request } = starting.use(await benchServer());
   const created = (await (await request('POST', '')).json()) as { id: string };
   starting.defer(async () => {
     await request('DELETE', `/${created.id}`);
@@ -51,42 +23,8 @@ export async function benchWorkspace(): Promise<BenchWorkspace> {
     container: `emergent-${created.id}`,
     url: `${url}/api/v1/agent/workspaces/${created.id}`,
     token,
+    pid,
     request,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
-}
-
-function startServer(dataDir: string): ChildProcess {
-  return spawn(command, ['serve', '--json'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: {
-      ...process.env,
-      EMERGENT_DATA_DIR: dataDir,
-      EMERGENT_PORT: '0',
-      EMERGENT_LOG_LEVEL: 'warn',
-      EMERGENT_SKIP_SETUP: '1',
-    },
-  });
-}
-
-interface Announcement {
-  readonly url: string;
-  readonly admin_token: string;
-}
-
-async function announced(server: ChildProcess): Promise<Announcement> {
-  if (!server.stdout) throw new Error('the server has no standard output');
-  let document = '';
-  for await (const line of createInterface(server.stdout)) {
-    document += line;
-    if (line === '}') return JSON.parse(document) as Announcement;
-  }
-  throw new Error('the server ended before it was ready');
-}
-
-async function stop(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null) return;
-  const ended = once(server, 'exit');
-  server.kill('SIGTERM');
-  await ended;
 }

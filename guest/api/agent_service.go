@@ -2,6 +2,7 @@ package api
 
 import (
 	"emergent.dev/guest/gen/emergent/agent/v1/agentv1connect"
+	"emergent.dev/guest/memory"
 	"emergent.dev/guest/proc"
 )
 
@@ -12,9 +13,12 @@ type Identity struct {
 }
 
 type agentService struct {
-	processes *proc.Table
-	identity  Identity
-	stopping  <-chan struct{}
+	processes  *proc.Table
+	identity   Identity
+	incidents  *memory.Incidents
+	memoryUsed func() (uint64, error)
+	activity   *activity
+	stopping   <-chan struct{}
 }
 
 var _ agentv1connect.AgentHandler = (*agentService)(nil)

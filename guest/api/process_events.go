@@ -21,7 +21,7 @@ func follow(ctx context.Context, p *proc.Process, reader *proc.Reader, send even
 	if err := send.start(p); err != nil {
 		return err
 	}
-	exit, err := reader.Follow(ctx, keepaliveInterval(ctx), send)
+	exit, err := reader.Follow(ctx, keepaliveInterval(ctx), sinkFor(p, send))
 	if err != nil {
 		return rpcError(err)
 	}
@@ -33,7 +33,7 @@ func upToNow(ctx context.Context, p *proc.Process, reader *proc.Reader, send eve
 	if err := send.start(p); err != nil {
 		return err
 	}
-	exit, ended, err := reader.UpToNow(ctx, send)
+	exit, ended, err := reader.UpToNow(ctx, sinkFor(p, send))
 	if err != nil || !ended {
 		return rpcError(err)
 	}
@@ -56,6 +56,21 @@ type eventSink func(*process.ProcessEvent) error
 
 var _ proc.Sink = eventSink(nil)
 
+// sinkFor names the output of a terminal by its own name.
+func sinkFor(p *proc.Process, send eventSink) proc.Sink {
+	if p.Spec.Terminal != nil {
+		return terminalSink{send}
+	}
+	return send
+}
+
+type terminalSink struct{ eventSink }
+
+func (s terminalSink) Output(_ proc.Source, data []byte) error {
+	event := &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Pty{Pty: data}}
+	return s.eventSink(&process.ProcessEvent{Event: &process.ProcessEvent_Data{Data: event}})
+}
+
 func (send eventSink) start(p *proc.Process) error {
 	start := &process.ProcessEvent_StartEvent{Pid: uint32(p.Pid), StartedAtMs: millis(p.Info().StartedAt)}
 	return send(&process.ProcessEvent{Event: &process.ProcessEvent_Start{Start: start}})
@@ -66,7 +81,9 @@ func (send eventSink) end(exit proc.Exit) error {
 }
 
 func endEvent(exit proc.Exit) *process.ProcessEvent_EndEvent {
-	return &process.ProcessEvent_EndEvent{ExitCode: int32(exit.Code), Exited: exit.Exited, Status: exit.Status}
+	return &process.ProcessEvent_EndEvent{
+		ExitCode: int32(exit.Code), Exited: exit.Exited, Status: exit.Status, Background: exit.Background,
+	}
 }
 
 // millis counts since 1970; a clock that stands before that counts as 0.

@@ -13,7 +13,12 @@ func (s *processService) SendInput(
 	if err != nil {
 		return nil, err
 	}
-	if err := found.WriteStdin(ctx, request.GetInput().GetStdin()); err != nil {
+	// A command has one input, whatever the caller takes it for.
+	input := request.GetInput().GetStdin()
+	if typed, ok := request.GetInput().GetInput().(*process.ProcessInput_Pty); ok {
+		input = typed.Pty
+	}
+	if err := found.WriteStdin(ctx, input); err != nil {
 		return nil, rpcError(err)
 	}
 	return &process.SendInputResponse{}, nil

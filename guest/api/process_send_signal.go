@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"syscall"
+	"time"
 
 	"connectrpc.com/connect"
 
 	"emergent.dev/guest/gen/process"
 )
 
+// SendSignal with a grace goes on to its end when the caller leaves.
 func (s *processService) SendSignal(
 	_ context.Context, request *process.SendSignalRequest,
 ) (*process.SendSignalResponse, error) {
@@ -21,7 +23,13 @@ func (s *processService) SendSignal(
 	if err != nil {
 		return nil, err
 	}
-	if err := found.Signal(syscall.Signal(number)); err != nil {
+	signal, grace := syscall.Signal(number), time.Duration(request.GetGraceMs())*time.Millisecond
+	if grace > 0 {
+		err = found.End(signal, min(grace, maxGrace))
+	} else {
+		err = found.Signal(signal)
+	}
+	if err != nil {
 		return nil, rpcError(err)
 	}
 	return &process.SendSignalResponse{}, nil

@@ -45,6 +45,7 @@ var codes = []struct {
 	{proc.ErrStopping, connect.CodeAborted},
 	{proc.ErrNoResources, connect.CodeResourceExhausted},
 	{proc.ErrNoStdin, connect.CodeFailedPrecondition},
+	{proc.ErrNoTerminal, connect.CodeFailedPrecondition},
 	{context.DeadlineExceeded, connect.CodeDeadlineExceeded},
 	{context.Canceled, connect.CodeCanceled},
 }

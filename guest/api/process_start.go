@@ -18,6 +18,10 @@ func (s *processService) Start(
 	if config == nil {
 		return connect.NewError(connect.CodeInvalidArgument, errors.New("the request has no process"))
 	}
+	terminal, err := sizeOf(request.GetPty())
+	if err != nil {
+		return err
+	}
 	started, reader, err := s.table.Start(proc.Spec{
 		Cmd:      config.GetCmd(),
 		Args:     config.GetArgs(),
@@ -25,6 +29,7 @@ func (s *processService) Start(
 		Cwd:      config.GetCwd(),
 		Tag:      request.GetTag(),
 		Stdin:    request.GetStdin(),
+		Terminal: terminal,
 		Detached: request.GetDetached(),
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"emergent.dev/guest/gen/emergent/agent/v1/agentv1connect"
 	"emergent.dev/guest/gen/process"
 	"emergent.dev/guest/gen/process/processconnect"
+	"emergent.dev/guest/memory"
 	"emergent.dev/guest/proc"
 	"emergent.dev/guest/reaper"
 )
@@ -31,8 +32,9 @@ func TestMain(m *testing.M) {
 
 type fixture struct {
 	*testing.T
-	table    *proc.Table
-	stopping chan struct{}
+	table     *proc.Table
+	stopping  chan struct{}
+	incidents *memory.Incidents
 	// http1 and http2 send no token by themselves.
 	http1, http2 *http.Client
 	processes    processconnect.ProcessClient
@@ -47,12 +49,15 @@ func serve(t *testing.T) fixture {
 		t.Fatal(err)
 	}
 	stopping := make(chan struct{})
+	incidents := memory.NewIncidents()
 	server := NewServer(Handler(Options{
-		Processes: table,
-		Workdir:   t.TempDir(),
-		TokenHash: sha256.Sum256([]byte(token)),
-		Identity:  Identity{Version: "v", BootID: "b"},
-		Stopping:  stopping,
+		Processes:  table,
+		Workdir:    t.TempDir(),
+		TokenHash:  sha256.Sum256([]byte(token)),
+		Identity:   Identity{Version: "v", BootID: "b"},
+		Incidents:  incidents,
+		MemoryUsed: memory.Sandbox{}.Usage,
+		Stopping:   stopping,
 	}))
 	name := fmt.Sprintf("@api-test-%d-%s", os.Getpid(), t.Name())
 	listener, err := net.Listen("unix", name)
@@ -77,7 +82,7 @@ func serve(t *testing.T) fixture {
 			},
 		}}
 	}
-	f := fixture{T: t, table: table, stopping: stopping, http1: client(&one), http2: client(&two)}
+	f := fixture{T: t, table: table, stopping: stopping, incidents: incidents, http1: client(&one), http2: client(&two)}
 	f.processes = f.client(f.http2, token)
 	f.agent = agentv1connect.NewAgentClient(f.http2, "http://agent", withToken(token))
 	return f
@@ -124,6 +129,7 @@ func byPid(pid uint32) *process.ProcessSelector {
 type transcript struct {
 	pid            uint32
 	stdout, stderr string
+	pty            string
 	keepalives     int
 	end            *process.ProcessEvent_EndEvent
 }
@@ -144,6 +150,7 @@ func listen[S eventStream](stream S, event func(S) *process.ProcessEvent, until 
 		case *process.ProcessEvent_Data:
 			told.stdout += string(e.Data.GetStdout())
 			told.stderr += string(e.Data.GetStderr())
+			told.pty += string(e.Data.GetPty())
 		case *process.ProcessEvent_Keepalive:
 			told.keepalives++
 		case *process.ProcessEvent_End:

@@ -15,11 +15,17 @@ func (h Handler) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	file, size, err := openRegular(path)
+	if wantsListing(r) {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return list(w, r, path)
+		}
+	}
+	file, info, err := openRegular(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	size := info.Size()
 	if err := mustFitInline(r, path, size); err != nil {
 		return err
 	}
@@ -37,6 +43,10 @@ func (h Handler) get(w http.ResponseWriter, r *http.Request) error {
 	known := size >= int64(n)
 	header := w.Header()
 	header.Set("Content-Type", "application/octet-stream")
+	if known && size == info.Size() {
+		// From before the content was read: what changes while it is read changes the version too.
+		header.Set("ETag", version(info))
+	}
 	if known {
 		header.Set("Content-Length", strconv.FormatInt(size, 10))
 	}
@@ -81,26 +91,26 @@ func mustFitInline(r *http.Request, path string, size int64) error {
 // openRegular never blocks: opening a FIFO for reading waits for a writer unless O_NONBLOCK is given. The type
 // is checked before opening, which can have effects on a device, and again after, as the name may have changed
 // hands.
-func openRegular(path string) (*os.File, int64, error) {
+func openRegular(path string) (*os.File, os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, 0, fmt.Errorf("look up: %w", err)
+		return nil, nil, fmt.Errorf("look up: %w", err)
 	}
 	if err := mustBeRegular(path, info); err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, 0, fmt.Errorf("open: %w", err)
+		return nil, nil, fmt.Errorf("open: %w", err)
 	}
 	if info, err = file.Stat(); err == nil {
 		err = mustBeRegular(path, info)
 	}
 	if err != nil {
 		file.Close()
-		return nil, 0, err
+		return nil, nil, err
 	}
-	return file, info.Size(), nil
+	return file, info, nil
 }
 
 // copyAll moves large pieces, as each costs two system calls, and hides the ends' own copy methods, which

@@ -9,8 +9,10 @@ import (
 const copyBuffer = 256 << 10
 
 type Handler struct {
-	// Workdir is where relative paths start.
+	// Workdir is where relative paths start, and where files are made that are not yet in place.
 	Workdir string
+	// Owner is who new files and directories belong to; nil: whoever runs the agent.
+	Owner *Owner
 }
 
 var _ http.Handler = Handler{}

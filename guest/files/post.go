@@ -2,7 +2,6 @@ package files
 
 import (
 	"bufio"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 )
 
@@ -33,9 +33,11 @@ func (h Handler) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || kind != "application/octet-stream" {
 		return refuse(http.StatusUnsupportedMediaType, "send the content as application/octet-stream")
 	}
-	if err := replace(path, upload{r.Body}); err != nil {
+	created, err := h.replace(path, upload{r.Body}, condition(r.Header.Get("If-Match")))
+	if err != nil {
 		return err
 	}
+	w.Header().Set(createdHeader, strconv.FormatBool(created))
 	w.Header().Set("Content-Type", "application/json")
 	answer := []written{{Path: filepath.Clean(path), Name: filepath.Base(path), Type: "file"}}
 	// The file is written: a failure to say so means that the caller is gone.
@@ -54,38 +56,74 @@ func (u upload) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// replace makes content the file at path: whole or, on any failure, not at all. The content is written beside
-// the target, so that the renaming stays within one file system.
-func replace(path string, content io.Reader) error {
+// replace makes content the file at path: whole or, on any failure, not at all. The content is written to a
+// temporary file, which is then renamed.
+func (h Handler) replace(path string, content io.Reader, wanted condition) (created bool, err error) {
 	target, existing, err := finalTarget(path)
 	if err != nil {
-		return err
+		return false, err
+	}
+	if err := wanted.check(path, existing); err != nil {
+		return false, err
 	}
 	if existing != nil {
 		err = mustBeRegular(target, existing)
 	} else {
-		err = makeParents(target)
+		err = h.makeParents(target)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	temporary, err := writeBeside(target, existing, content)
+	dir, _ := split(target)
+	temporary, err := h.writeTemporary(dir, existing, content)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := os.Rename(temporary, target); err != nil {
+	created, err = putInPlace(temporary, target, wanted)
+	if errors.Is(err, syscall.EXDEV) {
+		created, err = putFromAfar(temporary, target, wanted)
+	}
+	if err != nil {
 		os.Remove(temporary)
-		return fmt.Errorf("put in place: %w", err)
 	}
-	return nil
+	return created, err
 }
 
-func makeParents(target string) error {
+// putFromAfar is putInPlace for a target on another mount of the same file system, over whose border nothing can be
+// renamed.
+func putFromAfar(temporary, target string, wanted condition) (created bool, err error) {
+	from, err := os.Open(temporary)
+	if err != nil {
+		return false, fmt.Errorf("read back: %w", err)
+	}
+	defer from.Close()
+	info, err := from.Stat()
+	if err != nil {
+		return false, fmt.Errorf("read back: %w", err)
+	}
+	dir, _ := split(target)
+	file, err := createIn(dir, 0o600)
+	if err != nil {
+		return false, err
+	}
+	near, err := finish(file, from, func() error { return takeOver(file, info) })
+	if err != nil {
+		return false, err
+	}
+	if created, err = putInPlace(near, target, wanted); err != nil {
+		os.Remove(near)
+		return false, err
+	}
+	os.Remove(temporary)
+	return created, nil
+}
+
+func (h Handler) makeParents(target string) error {
 	dir, name := split(target)
 	if name == "" {
 		return refuseDirectory(target)
 	}
-	err := os.MkdirAll(dir, 0o755)
+	err := h.Owner.makeDirectories(dir)
 	if errors.Is(err, syscall.ENOTDIR) {
 		return refuse(http.StatusBadRequest, "%s: a part of the path is not a directory", target)
 	}
@@ -95,33 +133,40 @@ func makeParents(target string) error {
 	return nil
 }
 
-// writeBeside leaves nothing behind when it fails. A new file's mode follows the umask; one that replaces
-// another takes over its mode and owner.
-func writeBeside(target string, existing fs.FileInfo, content io.Reader) (string, error) {
+// writeTemporary leaves nothing behind when it fails. A new file's mode follows the umask, and it belongs to the
+// handler's owner; one that replaces another takes over its mode and owner.
+func (h Handler) writeTemporary(dir string, existing fs.FileInfo, content io.Reader) (string, error) {
 	mode := fs.FileMode(0o666)
 	if existing != nil {
 		mode = 0o600
 	}
-	// A name of its own length, as the target's may be as long as a name can be.
-	dir, _ := split(target)
-	path := dir + ".emergent-" + rand.Text() + ".tmp"
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	file, err := h.createTemporary(dir, mode)
 	if err != nil {
-		return "", fmt.Errorf("create temporary file: %w", err)
+		return "", err
 	}
+	return finish(file, content, func() error {
+		if existing != nil {
+			return takeOver(file, existing)
+		}
+		return h.Owner.take(file)
+	})
+}
+
+// finish fills a new file, dresses it and closes it; it answers with its path, or removes it.
+func finish(file *os.File, content io.Reader, dress func() error) (path string, err error) {
 	if err = fill(file, content); err != nil {
 		err = fmt.Errorf("write: %w", err)
-	} else if existing != nil {
-		err = takeOver(file, existing)
+	} else if err = stamp(file); err == nil {
+		err = dress()
 	}
 	if closing := file.Close(); err == nil && closing != nil {
 		err = fmt.Errorf("close: %w", closing)
 	}
 	if err != nil {
-		os.Remove(path)
+		os.Remove(file.Name())
 		return "", err
 	}
-	return path, nil
+	return file.Name(), nil
 }
 
 // fill collects what comes in frames of 16 KiB into large writes.

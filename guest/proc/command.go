@@ -6,12 +6,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
 )
 
-const maxTag = 256
+const (
+	maxTag = 256
+	// What the terminals at the other end understand, unless the caller knows better.
+	defaultTerm = "TERM=xterm-256color"
+)
 
 // Spec is a command as the caller describes it.
 type Spec struct {
@@ -23,6 +28,8 @@ type Spec struct {
 	// Empty: no tag.
 	Tag   string
 	Stdin bool
+	// Nil: none. Otherwise the command has a terminal for its three streams, and Stdin has no meaning.
+	Terminal *Size
 	// The command is not its starter's: it is never held back, and is remembered longer.
 	Detached bool
 }
@@ -31,6 +38,8 @@ type Spec struct {
 type Defaults struct {
 	Workdir string
 	Environ []string
+	// Nil: as the agent.
+	Credential *syscall.Credential
 }
 
 // command is a Spec with everything found out that can fail before a fork.
@@ -56,6 +65,9 @@ func (d Defaults) resolve(spec Spec) (command, error) {
 		return command{}, fmt.Errorf("%w: %s: %w", ErrBadDirectory, dir, syscall.ENOTDIR)
 	}
 	env, searchPath := mergeEnv(d.Environ, spec.Envs)
+	if spec.Terminal != nil && !has(env, "TERM") {
+		env = append(env, defaultTerm)
+	}
 	path, err := findProgram(spec.Cmd, dir, searchPath)
 	if err != nil {
 		return command{}, err
@@ -69,6 +81,11 @@ func checkStrings(spec Spec) error {
 	}
 	if len(spec.Tag) > maxTag {
 		return fmt.Errorf("%w: the tag is longer than %d bytes", ErrBadArgument, maxTag)
+	}
+	if spec.Terminal != nil {
+		if err := spec.Terminal.check(); err != nil {
+			return err
+		}
 	}
 	for _, text := range append([]string{spec.Cmd, spec.Cwd}, spec.Args...) {
 		if strings.ContainsRune(text, 0) {
@@ -108,6 +125,10 @@ func mergeEnv(base []string, extra map[string]string) (env []string, searchPath 
 		searchPath = value
 	}
 	return env, searchPath
+}
+
+func has(env []string, name string) bool {
+	return slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
 // findProgram answers with an absolute path. Like a shell it goes on searching behind a file that cannot be

@@ -13,5 +13,6 @@ var (
 	ErrStopping        = errors.New("the sandbox is being stopped")
 	ErrNoResources     = errors.New("not enough resources")
 	ErrNoStdin         = errors.New("standard input is not open")
+	ErrNoTerminal      = errors.New("the command has no terminal")
 	ErrNotPermitted    = errors.New("not permitted")
 )

@@ -13,6 +13,8 @@ type Exit struct {
 	Exited bool
 	// "exit status 3" or "signal: SIGKILL".
 	Status string
+	// True: others of its group were still there when its end was told.
+	Background bool
 }
 
 func exitOf(status syscall.WaitStatus) Exit {

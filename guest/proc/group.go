@@ -13,11 +13,17 @@ type processGroup struct {
 	id    int
 	mu    sync.Mutex
 	empty bool
+	// killed is true once all were to be killed: who was being forked just then is killed when it is met.
+	killed bool
 }
 
 func (g *processGroup) signal(number syscall.Signal) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.killed = g.killed || number == syscall.SIGKILL
+	if g.killed && number == 0 {
+		number = syscall.SIGKILL
+	}
 	err := syscall.ESRCH
 	if !g.empty {
 		err, _ = syscall.Kill(-g.id, number).(syscall.Errno)

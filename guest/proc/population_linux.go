@@ -16,9 +16,9 @@ const kernelThread = 0x00200000
 
 // inhabitant is a process of the sandbox, as /proc shows it.
 type inhabitant struct {
-	pid, parent, group int
-	state              byte
-	flags              uint64
+	pid, parent, group, session int
+	state                       byte
+	flags                       uint64
 }
 
 // population lists the processes that end with the sandbox: as PID 1, every one that is not the agent, a bridge or
@@ -118,11 +118,12 @@ func parseStat(pid int, text string) (inhabitant, error) {
 	}
 	parent, err1 := strconv.Atoi(fields[1])
 	group, err2 := strconv.Atoi(fields[2])
-	flags, err3 := strconv.ParseUint(fields[6], 10, 64)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	session, err3 := strconv.Atoi(fields[3])
+	flags, err4 := strconv.ParseUint(fields[6], 10, 64)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return inhabitant{}, fmt.Errorf("process %d: %w", pid, err)
 	}
-	return inhabitant{pid: pid, parent: parent, group: group, state: fields[0][0], flags: flags}, nil
+	return inhabitant{pid, parent, group, session, fields[0][0], flags}, nil
 }
 
 // isGone: a process may end between the listing and a closer look.

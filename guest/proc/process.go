@@ -1,8 +1,8 @@
 package proc
 
 import (
-	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -13,43 +13,58 @@ type Process struct {
 	Spec Spec
 	Pid  int
 
-	log     *outputLog
-	readers *openReaders
-	stdin   *stdin
-	group   processGroup
-	started time.Time
-	done    chan struct{}
-	exit    Exit
-	ended   time.Time
+	log      *outputLog
+	readers  *openReaders
+	stdin    *stdin
+	terminal *terminal
+	group    processGroup
+	started  time.Time
+	// left is set as soon as the leader has exited: from then on its pid may be another's.
+	left atomic.Bool
+	done chan struct{}
+	// gone is closed when nobody of its group is left.
+	gone  chan struct{}
+	exit  Exit
+	ended time.Time
 }
 
 // run attaches the agent's ends of the pipes and follows the process to its end, and its group to the last member.
 // finished is called just before the end is told.
 func (p *Process) run(ours pipes, exit <-chan syscall.WaitStatus, reaped func() <-chan struct{}, finished func()) {
 	var draining sync.WaitGroup
-	draining.Add(2)
-	go pump(Stdout, ours.stdout, p.log, draining.Done)
-	go pump(Stderr, ours.stderr, p.log, draining.Done)
+	outputs := ours.outputs()
+	draining.Add(len(outputs))
+	for source, output := range outputs {
+		go pump(source, output, p.log, draining.Done)
+	}
 	go func() {
 		status := <-exit
-		p.stdin.close()
+		p.left.Store(true)
+		if p.terminal == nil {
+			p.stdin.close()
+		}
 		deadline := time.Now().Add(drainGrace)
-		for _, output := range []*os.File{ours.stdout, ours.stderr} {
+		for _, output := range outputs {
 			// Fails only if the pump has met end-of-file and closed it.
 			_ = output.SetReadDeadline(deadline)
 		}
 		draining.Wait()
+		p.terminal.close()
 		p.exit = exitOf(status)
+		p.exit.Background = p.group.alive()
 		p.ended = time.Now()
 		// Before the end is told: whoever hears of it may ask the table next.
 		finished()
 		close(p.done)
 		p.group.awaitEmpty(reaped)
+		close(p.gone)
 	}()
 }
 
-// Signal reaches the whole process group: also descendants that outlived the leader.
+// Signal reaches the whole process group, also descendants that outlived the leader, and all jobs of a terminal.
 func (p *Process) Signal(number syscall.Signal) error {
+	// Jobs first: the end of their shell would hide them.
+	p.signalJobs(number)
 	return p.group.signal(number)
 }
 

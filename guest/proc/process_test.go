@@ -16,10 +16,10 @@ func TestExits(t *testing.T) {
 		script string
 		want   Exit
 	}{
-		{"exit 0", Exit{0, true, "exit status 0"}},
-		{"exit 3", Exit{3, true, "exit status 3"}},
-		{"kill -KILL $$", Exit{137, false, "signal: SIGKILL"}},
-		{"kill -TERM $$", Exit{143, false, "signal: SIGTERM"}},
+		{"exit 0", Exit{0, true, "exit status 0", false}},
+		{"exit 3", Exit{3, true, "exit status 3", false}},
+		{"kill -KILL $$", Exit{137, false, "signal: SIGKILL", false}},
+		{"kill -TERM $$", Exit{143, false, "signal: SIGTERM", false}},
 	} {
 		_, reader := start(t, table, sh(row.script))
 		if _, exit := follow(t, reader); exit != row.want {

@@ -10,18 +10,25 @@ import (
 	"time"
 )
 
-// stdin is the agent's end of a command's standard input; a nil *stdin belongs to a command that has none.
+// stdin is the agent's end of a command's standard input, which may be its terminal; a nil *stdin belongs to a command that has none.
 type stdin struct {
 	pipe *os.File
+	// put writes to the pipe; to a terminal as its keys are pressed.
+	put func([]byte) (int, error)
 	// turn lets one writer at a time in, so that inputs do not mix.
 	turn chan struct{}
 }
 
-func newStdin(pipe *os.File) *stdin {
+func newStdin(ours pipes) *stdin {
+	pipe := ours.input()
 	if pipe == nil {
 		return nil
 	}
-	return &stdin{pipe: pipe, turn: make(chan struct{}, 1)}
+	put := pipe.Write
+	if ours.terminal != nil {
+		put = ours.terminal.press
+	}
+	return &stdin{pipe: pipe, put: put, turn: make(chan struct{}, 1)}
 }
 
 // write returns when the pipe has taken everything, or fails when ctx ends first: a command that does not read
@@ -41,7 +48,7 @@ func (s *stdin) write(ctx context.Context, data []byte) error {
 		_ = s.pipe.SetWriteDeadline(time.Unix(1, 0))
 		close(interrupted)
 	})
-	n, err := s.pipe.Write(data)
+	n, err := s.put(data)
 	if !stop() {
 		<-interrupted
 		_ = s.pipe.SetWriteDeadline(time.Time{})
@@ -53,7 +60,7 @@ func (s *stdin) write(ctx context.Context, data []byte) error {
 		return fmt.Errorf("write to standard input, %d of %d bytes taken: %w", n, len(data), context.Cause(ctx))
 	case errors.Is(err, os.ErrClosed):
 		return fmt.Errorf("%w: it was closed", ErrNoStdin)
-	case errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrShortWrite):
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.EIO), errors.Is(err, io.ErrShortWrite):
 		return fmt.Errorf("%w: the command closed it", ErrNoStdin)
 	default:
 		return fmt.Errorf("write to standard input: %w", err)
@@ -67,7 +74,7 @@ func (s *stdin) close() {
 	}
 }
 
-// WriteStdin feeds the command's standard input.
+// WriteStdin feeds the command's standard input, or what is typed at its terminal.
 func (p *Process) WriteStdin(ctx context.Context, data []byte) error {
 	return p.stdin.write(ctx, data)
 }
@@ -76,6 +83,9 @@ func (p *Process) WriteStdin(ctx context.Context, data []byte) error {
 func (p *Process) CloseStdin() error {
 	if p.stdin == nil {
 		return fmt.Errorf("%w: the command was started without it", ErrNoStdin)
+	}
+	if p.terminal != nil {
+		return fmt.Errorf("%w: a terminal is not closed, it takes an end-of-file character", ErrNoStdin)
 	}
 	p.stdin.close()
 	return nil

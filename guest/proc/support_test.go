@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newTable kills what a test leaves running.
+// newTable kills what a test leaves running, and waits for its end: the next test may count processes.
 func newTable(t *testing.T) *Table {
 	t.Helper()
 	table, err := NewTable(Defaults{Workdir: t.TempDir(), Environ: os.Environ()}, children)
@@ -41,6 +41,7 @@ func newTable(t *testing.T) *Table {
 		table.close()
 		for _, process := range table.Known() {
 			_ = process.Signal(syscall.SIGKILL)
+			process.group.awaitEmpty(children.Reaped)
 		}
 	})
 	return table

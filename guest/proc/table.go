@@ -18,6 +18,8 @@ type Table struct {
 	spawner   *spawner
 	spillDirs []string
 	readers   openReaders
+	// started holds one token after commands have been started.
+	started chan struct{}
 
 	mu      sync.Mutex
 	closing bool
@@ -31,7 +33,7 @@ type Table struct {
 }
 
 func NewTable(defaults Defaults, reaper *reaper.Reaper) (*Table, error) {
-	spawner, err := newSpawner()
+	spawner, err := newSpawner(defaults.Credential)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +42,7 @@ func NewTable(defaults Defaults, reaper *reaper.Reaper) (*Table, error) {
 		reaper:    reaper,
 		spawner:   spawner,
 		spillDirs: spillDirs,
+		started:   make(chan struct{}, 1),
 		all:       map[*Process]struct{}{},
 		byPid:     map[int]*Process{},
 		byTag:     map[string]*Process{},
@@ -56,20 +59,22 @@ func (t *Table) Start(spec Spec) (*Process, *Reader, error) {
 	if err := t.admit(spec.Tag); err != nil {
 		return nil, nil, err
 	}
-	ours, pid, exit, err := t.fork(cmd, spec.Stdin)
+	ours, pid, exit, err := t.fork(cmd, spec)
 	if err != nil {
 		t.dismiss(spec.Tag)
 		return nil, nil, err
 	}
 	process := &Process{
-		Spec:    spec,
-		Pid:     pid,
-		log:     newOutputLog(t.spillDirs),
-		readers: &t.readers,
-		stdin:   newStdin(ours.stdin),
-		group:   processGroup{id: pid},
-		started: time.Now(),
-		done:    make(chan struct{}),
+		Spec:     spec,
+		Pid:      pid,
+		log:      newOutputLog(t.spillDirs),
+		readers:  &t.readers,
+		stdin:    newStdin(ours),
+		terminal: ours.terminal,
+		group:    processGroup{id: pid},
+		started:  time.Now(),
+		done:     make(chan struct{}),
+		gone:     make(chan struct{}),
 	}
 	var reader *Reader
 	if spec.Detached {
@@ -82,8 +87,8 @@ func (t *Table) Start(spec Spec) (*Process, *Reader, error) {
 	return process, reader, nil
 }
 
-func (t *Table) fork(cmd command, withStdin bool) (pipes, int, <-chan syscall.WaitStatus, error) {
-	ours, fork, err := t.spawner.prepare(cmd, withStdin)
+func (t *Table) fork(cmd command, spec Spec) (pipes, int, <-chan syscall.WaitStatus, error) {
+	ours, fork, err := t.spawner.prepare(cmd, spec)
 	if err != nil {
 		return pipes{}, 0, nil, err
 	}
@@ -129,6 +134,10 @@ func (t *Table) add(process *Process) {
 	}
 	if t.closing {
 		_ = process.Signal(syscall.SIGKILL)
+	}
+	select {
+	case t.started <- struct{}{}:
+	default:
 	}
 }
 

@@ -28,6 +28,8 @@ func (t *Table) Terminate(grace time.Duration) (Outcome, error) {
 	there, err := population()
 	outcome := Outcome{Asked: len(there)}
 	t.signalAll(there, syscall.SIGTERM)
+	// A shell at a terminal takes no notice of SIGTERM.
+	t.hangUp()
 	// One that is stopped would not hear.
 	t.signalAll(there, syscall.SIGCONT)
 	if err != nil {
@@ -62,6 +64,18 @@ func (t *Table) signalAll(there []inhabitant, number syscall.Signal) {
 		if !reached[one.group] {
 			// One that is gone by now is what this is after.
 			_ = syscall.Kill(one.pid, number)
+		}
+	}
+}
+
+// hangUp takes every terminal away. The signal alone is not enough: a shell that gets it just before it waits for
+// the next line goes on waiting.
+func (t *Table) hangUp() {
+	for _, process := range t.Known() {
+		if process.terminal != nil {
+			// One that has ended needs no telling.
+			_ = process.group.signal(syscall.SIGHUP)
+			process.terminal.close()
 		}
 	}
 }

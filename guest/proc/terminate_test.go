@@ -147,7 +147,7 @@ func TestAnAgentThatIsNotPid1SparesItsNeighbours(t *testing.T) {
 
 func TestAProcessesStatusIsReadWhateverItsName(t *testing.T) {
 	one, err := parseStat(7, "7 (a) S 1 (b) T 3 5 6 0 -1 2097216 0")
-	if err != nil || one != (inhabitant{pid: 7, parent: 3, group: 5, state: 'T', flags: 2097216}) {
+	if err != nil || one != (inhabitant{pid: 7, parent: 3, group: 5, session: 6, state: 'T', flags: 2097216}) {
 		t.Errorf("%+v, %v", one, err)
 	}
 	for _, text := range []string{"", "7 (a", "7 (a) S x 5 6 0 -1 0", "7 (a) S 1 2"} {

@@ -27,11 +27,17 @@ import { lifecycleRoutes } from './routes/lifecycle.ts';
 import { processOutputRoute } from './routes/process-output.ts';
 import { processRoutes } from './routes/processes.ts';
 import { serverRoutes } from './routes/server.ts';
+import { statsRoutes } from './routes/stats.ts';
+import { terminalRoute } from './routes/terminal.ts';
 import { tokenRoutes } from './routes/tokens.ts';
+import { fileToolRoutes } from './routes/tools-files.ts';
+import { gitRoutes } from './routes/tools-git.ts';
+import { searchRoutes } from './routes/tools-search.ts';
 import { upkeepRoutes } from './routes/upkeep.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { watchClosing } from './shutdown.ts';
 import { StoreProbe } from './store-probe.ts';
+import { routeUpgrades } from './terminal/upgrade.ts';
 import { endStalled } from './stream/stalled.ts';
 
 export interface ApiOptions {
@@ -71,6 +77,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   holdContinue(app);
   takeJsonBodies(app, context);
   watchClosing(app, closing);
+  routeUpgrades(app);
   addHooks(app, context, metrics, malformed);
   await documentRoutes(app, options.version);
   const probe = new StoreProbe(options.ready ?? (() => Promise.resolve()), clock);
@@ -109,10 +116,15 @@ function addHooks(
 
 async function addRoutes(api: Api, context: ApiContext): Promise<void> {
   workspaceRoutes(api, context);
+  statsRoutes(api, context);
   lifecycleRoutes(api, context);
   bashRoutes(api, context);
+  fileToolRoutes(api, context);
+  searchRoutes(api, context);
+  gitRoutes(api, context);
   processRoutes(api, context);
   processOutputRoute(api, context);
+  terminalRoute(api, context);
   eventRoutes(api, context);
   upkeepRoutes(api, context);
   tokenRoutes(api, context);

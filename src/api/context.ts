@@ -18,6 +18,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Answers without a token. */
     public?: boolean;
+    /** Becomes a WebSocket, whose clients may have no way to set an Authorization header. */
+    upgrades?: boolean;
   }
 }
 
@@ -42,6 +44,8 @@ export interface ApiLimits {
   readonly stallMs: number;
   /** Between two signs of life on a quiet event stream. */
   readonly heartbeatMs: number;
+  /** Between two pings on a terminal; a client that has not answered one by the next is gone. */
+  readonly pingMs: number;
 }
 
 export const defaultLimits: ApiLimits = {
@@ -50,6 +54,7 @@ export const defaultLimits: ApiLimits = {
   requestMs: 30_000,
   stallMs: 120_000,
   heartbeatMs: 15_000,
+  pingMs: 30_000,
 };
 
 /** A fastify instance whose routes take their types from zod schemas. */

@@ -1,9 +1,15 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { withDeadline } from '../base/deadline.ts';
+import type { Caller } from '../domain/caller.ts';
 import type { ProviderStatus } from '../domain/provider-status.ts';
 import type { ApiContext } from './context.ts';
+import { workspaceMetrics } from './workspace-metrics.ts';
 
 /** From a cached look-up to a command that runs for minutes, in seconds. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** Scrapers give up after ten seconds. */
+const statsMs = 7_000;
 
 export interface RequestFacts {
   readonly method: string;
@@ -80,9 +86,24 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  async text(): Promise<string> {
-    await this.#readEngine();
-    return this.#registry.metrics();
+  /** Of workspaces only what the caller may see. */
+  async text(caller: Caller): Promise<string> {
+    const [workspaces] = await Promise.all([this.#readStats(caller), this.#readEngine()]);
+    return `${await this.#registry.metrics()}\n${workspaces}`;
+  }
+
+  /** A store or a provider that hangs costs the scrape these figures, not the others. */
+  async #readStats(caller: Caller): Promise<string> {
+    const { engine, log } = this.#context;
+    try {
+      const report = await withDeadline('what the workspaces use', statsMs, (signal) =>
+        engine.stats.list(caller, signal),
+      );
+      return await workspaceMetrics(report);
+    } catch (error) {
+      log.warn('the scrape could not read what workspaces use', { err: error });
+      return '';
+    }
   }
 
   /** A database that does not answer is itself a measurement: the scrape goes on without what it holds. */

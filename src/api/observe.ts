@@ -13,7 +13,7 @@ export function observe(
   const startedAt = clock.monotonic();
   reply.raw.once('close', () => {
     // Cut off in the middle: by a failure that came too late for an error answer, or by the client.
-    const cutOff = !reply.raw.writableFinished;
+    const cutOff = !reply.raw.writableFinished && reply.raw.statusCode !== 101;
     const code = request.failure ?? (cutOff ? 'client_closed' : undefined);
     const facts = {
       method: request.method,

@@ -31,7 +31,7 @@ function watchUnused(app: FastifyInstance): ReadonlySet<Socket> {
     unused.add(socket);
     socket.once('close', () => unused.delete(socket));
   });
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+  for (const event of ['request', 'checkContinue', 'checkExpectation', 'upgrade']) {
     app.server.on(event, ({ socket }: IncomingMessage) => unused.delete(socket));
   }
   return unused;

@@ -21,5 +21,5 @@ Exit codes:
   1      failure; the reason is on standard error
   2      wrong usage
   124    the command in the workspace ran into its timeout
-  125    exec, run and attach: connection lost, or another failure of our own
-  other  exec, run and attach: the exit code of the command itself`;
+  125    exec, run, shell and attach: connection lost, or another failure of our own
+  other  exec, run, shell and attach: the exit code of the command itself`;

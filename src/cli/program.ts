@@ -29,11 +29,22 @@ const entries: readonly Entry[] = [
   { name: 'list', summary: 'list workspaces', load: () => import('./commands/list.ts') },
   { name: 'get', summary: 'show a workspace', load: () => import('./commands/get.ts') },
   {
+    name: 'top',
+    summary: 'show what workspaces use',
+    load: () => import('./commands/top.ts'),
+  },
+  {
     name: 'exec',
     summary: 'run a command in a workspace',
     load: () => import('./commands/exec.ts'),
     failureCode: ownFailure,
     takesCommand: true,
+  },
+  {
+    name: 'shell',
+    summary: 'open a shell in a workspace, or come back to one',
+    load: () => import('./commands/shell.ts'),
+    failureCode: ownFailure,
   },
   {
     name: 'ps',

@@ -16,6 +16,8 @@ export interface BashResult {
   readonly timedOut: boolean;
   /** The workspace was stopped or destroyed while the command ran, and that ended it. */
   readonly interrupted: boolean;
+  /** Processes that the command has started still run. */
+  readonly background: boolean;
   readonly truncated: boolean;
   /** What the command really wrote. */
   readonly stdoutBytes: number;

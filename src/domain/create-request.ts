@@ -1,3 +1,4 @@
+import type { Repository } from './repository.ts';
 import type { DeploymentMode, NetworkMode } from './workspace.ts';
 
 /** What a caller asks of a new workspace; everything left out takes the server's default. */
@@ -16,6 +17,8 @@ export interface CreateWorkspaceRequest {
   readonly env: Readonly<Record<string, string>>;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly agentSessionId?: string;
+  /** Cloned into /workspace before it is ready. */
+  readonly repository?: Repository;
   /** False: answer at once with status `creating`; how it ended is in the row. */
   readonly wait: boolean;
 }

@@ -19,6 +19,10 @@ const hints = {
   process_not_found: 'The process has ended, or the id belongs to another workspace.',
   file_not_found: 'Check the path; relative paths start at /workspace.',
   is_directory: 'Name a file; a directory cannot be transferred as one.',
+  file_changed: 'Somebody else has written it meanwhile; read it again.',
+  no_match: 'The text must occur in the file exactly as given, white space and line ends included.',
+  multiple_matches: 'Give more of the text around it, or set replace_all.',
+  git_failed: 'What git said is in details.stderr.',
   permission_denied: 'The path is not accessible inside the workspace.',
   disk_full: 'Remove files in the workspace, or create one with a larger disk limit.',
   wrong_state: 'Wait for the running change to end, or destroy the workspace.',
@@ -33,6 +37,12 @@ const hints = {
     '`emergent providers` and `emergent doctor` say what is wrong and how to mend it.',
   provider_failed: 'The reason is in the message; `emergent doctor` checks the host.',
   image_not_found: 'Check the image name, or build or pull it on the engine first.',
+  image_access_denied:
+    'Check the image name. For a private one: `docker login` and `docker pull` on the host of the engine.',
+  image_unsuitable: 'Choose an image for Linux that is made for the CPU of the engine.',
+  registry_unavailable:
+    'Check that the Docker engine reaches the registry: `docker pull` on its host says more.',
+  no_shell: 'Use an image that has bash or sh; the tools for files and searching work without.',
   sandbox_unreachable: 'The sandbox did not answer; try again, or destroy the workspace.',
   deadline_exceeded: 'The host may be overloaded; try again, or raise the timeout.',
   store_unavailable: 'The database did not answer; the server keeps trying. See `emergent doctor`.',

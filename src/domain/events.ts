@@ -1,3 +1,4 @@
+import type { SandboxIncident } from './provider.ts';
 import type { WorkspaceStatus } from './workspace.ts';
 
 /** What is kept of a command line or a path. */
@@ -6,6 +7,13 @@ export const keptCharacters = 200;
 /** Operations inside a workspace that leave an event. */
 export const toolNames = [
   'bash',
+  'read',
+  'write',
+  'edit',
+  'glob',
+  'grep',
+  'git',
+  'terminal',
   'read_file',
   'write_file',
   'start_process',
@@ -14,8 +22,11 @@ export const toolNames = [
 ] as const;
 export type ToolName = (typeof toolNames)[number];
 
-/** One event for every change of a workspace's status, and one for every finished tool call. */
-export type EventType = `workspace.${WorkspaceStatus | 'destroyed'}` | `tool.${ToolName}`;
+/** One event for every change of a workspace's status, every incident in it and every finished tool call. */
+export type EventType =
+  | `workspace.${WorkspaceStatus | 'destroyed'}`
+  | `workspace.${SandboxIncident['kind']}`
+  | `tool.${ToolName}`;
 
 /**
  * One thing that happened. Events outlive their workspace. Contents (output, files, environments) are never
@@ -36,7 +47,7 @@ export interface WorkspaceEvent {
 
 /** A token's id, or one of the parts of the server that act by themselves. */
 export type Actor = string;
-export const actors = { reaper: 'reaper', reconciler: 'reconciler' } as const;
+export const actors = { reaper: 'reaper', reconciler: 'reconciler', sandbox: 'sandbox' } as const;
 
 /** A tool call, told when it has ended. */
 export interface ToolCall {

@@ -10,6 +10,12 @@ export const processSignals = [
 ] as const;
 export type ProcessSignal = (typeof processSignals)[number];
 
+/** In characters. */
+export interface TerminalSize {
+  readonly cols: number;
+  readonly rows: number;
+}
+
 /** One command inside a sandbox: an argument vector, never a shell string. */
 export interface ExecRequest {
   readonly argv: readonly [string, ...string[]];
@@ -17,13 +23,13 @@ export interface ExecRequest {
   readonly env?: Readonly<Record<string, string>>;
   /** Without it the command reads end-of-file at once. */
   readonly stdin?: boolean;
+  /** Gives it a terminal of this size; what it writes there comes as `stdout`. */
+  readonly pty?: TerminalSize;
   /** Names the process in the sandbox, for `processes`; unique among its processes. */
   readonly id?: string;
 }
 
-export type ExecEvent =
-  | { readonly type: 'stdout' | 'stderr'; readonly data: Uint8Array }
-  | ({ readonly type: 'exit' } & ExecExit);
+export type ExecEvent = { readonly type: 'stdout' | 'stderr'; readonly data: Uint8Array } | ExecEnd;
 
 /** A command's failure is a result. `exitCode` follows the shell: 128 + signal number when killed. */
 export interface ExecExit {
@@ -31,6 +37,9 @@ export interface ExecExit {
   /** The signal that ended it, such as "SIGKILL"; null when it exited by itself. */
   readonly signal: string | null;
 }
+
+/** `background`: others of its process group still ran when its end was told. */
+export type ExecEnd = { readonly type: 'exit'; readonly background?: boolean } & ExecExit;
 
 /**
  * A running command. `events` yields its output as it comes and ends with exactly one `exit`; it can be read
@@ -44,6 +53,11 @@ export interface ExecProcess {
   closeStdin(): Promise<void>;
   /** To the whole process group. A process that has ended is not an error. */
   kill(signal: ProcessSignal): Promise<void>;
+  /**
+   * SIGTERM to the whole process group, SIGKILL to what is left of it after `graceMs`. Resolves when nobody is left,
+   * which may be after the `exit`: children can outlive the command that started them.
+   */
+  end(graceMs: number): Promise<void>;
 }
 
 /** A process that was started in a sandbox with an id: one that runs, or one that ended and is remembered. */

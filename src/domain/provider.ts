@@ -5,6 +5,7 @@ import type {
   OutputEvent,
   ProcessInfo,
   ProcessSignal,
+  TerminalSize,
 } from './exec.ts';
 import type { ResourceLimits } from './limits.ts';
 import type { ContainerType, NetworkMode } from './workspace.ts';
@@ -26,6 +27,14 @@ export interface CreatedSandbox {
   readonly limits: ResourceLimits;
   /** Facts for the workspace's metadata: isolation, platform, disk mode, step times. */
   readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** What takes long in making a sandbox, told as it goes on. */
+export interface StartProgress {
+  readonly step: 'pulling_image';
+  /** For people: "pulling debian:12, 31 of 48 MB". */
+  readonly message: string;
+  readonly detail: Readonly<Record<string, string | number>>;
 }
 
 /** Names a sandbox that a row knows of; it may no longer exist. */
@@ -61,12 +70,60 @@ export interface FileInfo {
   readonly size: number;
 }
 
+export interface WrittenFile extends FileInfo {
+  /** There was none at this path before. */
+  readonly created: boolean;
+}
+
 /** The bytes are read lazily; whoever gets this must consume or cancel `content`. */
 export interface FileContent {
   readonly path: string;
   /** Null where only reading tells, as for files in /proc. */
   readonly size: number | null;
+  /** Another value means that the file has changed; null where that cannot be told, as for files in /proc. */
+  readonly version: string | null;
+  /**
+   * Only where `ReadOptions.directories` asked for it: `content` is the names in a directory in the order of their
+   * bytes, each with a NUL behind it; those of directories, and of links to directories, end in a slash.
+   */
+  readonly directory?: true;
   readonly content: AsyncIterable<Uint8Array>;
+}
+
+export interface ReadOptions {
+  /** List directories too; without it one is `is_directory`. */
+  readonly directories?: boolean;
+}
+
+export interface WriteOptions {
+  /** Only over this version of the file; any other is `file_changed`. */
+  readonly ifVersion?: string;
+}
+
+/** What a sandbox uses now. Null where it cannot be told. */
+export interface SandboxStats {
+  /** When the CPU time was read. */
+  readonly at: Date;
+  /** Nothing runs in it, so it was frozen until the next operation. */
+  readonly frozen: boolean;
+  /** Used since the sandbox started; two readings make a rate. */
+  readonly cpuSeconds: number | null;
+  /** What its processes use of `ResourceLimits.memoryBytes`. */
+  readonly memoryBytes: number | null;
+  /** What lies in /workspace, of `ResourceLimits.diskBytes`. */
+  readonly diskBytes: number | null;
+  /** Besides the agent. */
+  readonly processes: number | null;
+}
+
+/** Something that happened in a sandbox by itself. */
+export interface SandboxIncident {
+  readonly workspaceId: string;
+  /** `memory_exceeded`: a process was ended for it, the sandbox lives. */
+  readonly kind: 'memory_exceeded' | 'disk_nearly_full';
+  readonly at: Date;
+  /** Such as the process and its size; from the sandbox, so bounded and not to be trusted. */
+  readonly detail: Readonly<Record<string, string | number>>;
 }
 
 /**
@@ -90,8 +147,14 @@ export interface ProviderCapabilities {
     readonly warmPool: boolean;
     /** Processes with an id can be listed, signalled and read again: `processes` is there. */
     readonly processes: boolean;
+    /** Commands can have a terminal: `ExecRequest.pty`. */
+    readonly terminals: boolean;
+    /** The tools that need a program in the sandbox work: `toolProgram` is there. */
+    readonly tools: boolean;
     /** Sandboxes can be listed, and so looked after: `list` is there. */
     readonly list: boolean;
+    /** What they use can be told: `stats` is there. */
+    readonly stats: boolean;
   };
   readonly requires: readonly ('kvm' | 'docker' | 'network')[];
   /** Median of the starts measured by this process; null until one was measured. */
@@ -122,6 +185,10 @@ export interface SandboxProcesses {
   ): Promise<AsyncIterable<OutputEvent>>;
   /** To its whole process group. One that has ended with all its children is `process_not_found`. */
   signal(ref: SandboxRef, id: string, name: ProcessSignal, signal: AbortSignal): Promise<void>;
+  /** To its terminal, or to its standard input where it was started with one. */
+  input(ref: SandboxRef, id: string, data: Uint8Array, signal: AbortSignal): Promise<void>;
+  /** Of one that has a terminal; otherwise `wrong_state`. */
+  resize(ref: SandboxRef, id: string, size: TerminalSize, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -131,7 +198,11 @@ export interface SandboxProcesses {
 export interface WorkspaceProvider extends AsyncDisposable {
   readonly name: string;
   /** Leaves nothing behind when it fails. Replaces what an interrupted create of the same name left. */
-  create(spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox>;
+  create(
+    spec: SandboxSpec,
+    signal: AbortSignal,
+    onProgress?: (progress: StartProgress) => void,
+  ): Promise<CreatedSandbox>;
   /**
    * Commands get SIGTERM and up to `terminateGraceMs`, and their readers how they ended; then everything goes
    * by force. Idempotent: destroying what is gone, or only half there, succeeds.
@@ -143,20 +214,35 @@ export interface WorkspaceProvider extends AsyncDisposable {
    * Runs again, on the same files; what runs already is left as it is. The sandbox is built anew from `spec`
    * where only the files are left; without those it is `files_lost`.
    */
-  resume(ref: SandboxRef, spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox>;
+  resume(
+    ref: SandboxRef,
+    spec: SandboxSpec,
+    signal: AbortSignal,
+    onProgress?: (progress: StartProgress) => void,
+  ): Promise<CreatedSandbox>;
   /** `signal` bounds the start only; the running process is ended through the returned handle. */
   exec(ref: SandboxRef, request: ExecRequest, signal: AbortSignal): Promise<ExecProcess>;
-  readFile(ref: SandboxRef, path: string, signal: AbortSignal): Promise<FileContent>;
+  readFile(
+    ref: SandboxRef,
+    path: string,
+    signal: AbortSignal,
+    options?: ReadOptions,
+  ): Promise<FileContent>;
   /** Atomic: the old file or the new one, never a part. Parents are made. */
   writeFile(
     ref: SandboxRef,
     path: string,
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-  ): Promise<FileInfo>;
+    options?: WriteOptions,
+  ): Promise<WrittenFile>;
   health(signal: AbortSignal): Promise<ProviderHealth>;
   capabilities(): Promise<ProviderCapabilities>;
 
+  /** Declared by `features.stats`. Never thaws, starts or holds up a sandbox. */
+  stats?(ref: SandboxRef, signal: AbortSignal): Promise<SandboxStats>;
+  /** Declared by `features.tools`: to be run by `exec` with the name of a tool, in any image. */
+  readonly toolProgram?: readonly [string, ...string[]];
   /** Declared by `features.processes`. */
   readonly processes?: SandboxProcesses;
   /**

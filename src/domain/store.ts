@@ -1,4 +1,5 @@
 import type { Actor, EventQuery, ToolCall, WorkspaceEvent } from './events.ts';
+import type { SandboxIncident } from './provider.ts';
 import type { NewToken, Token } from './token.ts';
 import type { ContainerType, Workspace, WorkspaceStatus } from './workspace.ts';
 
@@ -18,6 +19,7 @@ export type WorkspaceChanges = Partial<
     | 'desiredState'
     | 'providerWorkspaceId'
     | 'snapshotId'
+    | 'sealedEnv'
   >
 >;
 
@@ -132,6 +134,8 @@ export interface WorkspaceStore {
 export interface EventStore {
   /** Notes a finished tool call and, if the workspace is still `ready`, its use at that time (as `touch`). */
   recordCall(call: ToolCall): Promise<void>;
+  /** Notes what happened in a sandbox, by `actors.sandbox`; one whose workspace is gone is dropped. */
+  recordIncident(incident: SandboxIncident): Promise<void>;
   /**
    * With `after`, no event is ever passed over: where an id is missing that a running transaction may still
    * bring, the answer ends before the gap; a gap that has stood for a few seconds is final.

@@ -2,11 +2,27 @@ import type { BashEvent, BashRequest, BashResult } from '../domain/bash.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { CreateWorkspaceRequest } from '../domain/create-request.ts';
 import type { EventQuery, WorkspaceEvent } from '../domain/events.ts';
-import type { AttachOptions, OutputEvent, ProcessInfo, ProcessSignal } from '../domain/exec.ts';
-import type { FileContent, FileInfo } from '../domain/provider.ts';
+import type {
+  AttachOptions,
+  OutputEvent,
+  ProcessInfo,
+  ProcessSignal,
+  TerminalSize,
+} from '../domain/exec.ts';
+import type { GitRequest, GitResult } from '../domain/git.ts';
+import type { FileContent, FileInfo, SandboxStats } from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/provider-status.ts';
 import type { ReconcileOptions, ReconcileReport } from '../domain/reconcile.ts';
+import type { GlobRequest, GlobResult, GrepRequest, GrepResult } from '../domain/search-tools.ts';
 import type { WorkspacePage, WorkspaceQuery } from '../domain/store.ts';
+import type {
+  EditRequest,
+  EditResult,
+  ReadRequest,
+  ReadResult,
+  WriteRequest,
+  WriteResult,
+} from '../domain/tools.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -15,7 +31,9 @@ export interface Engine {
   readonly workspaces: WorkspaceOperations;
   readonly tools: ToolOperations;
   readonly processes: ProcessOperations;
+  readonly terminals: TerminalOperations;
   readonly events: EventOperations;
+  readonly stats: StatsOperations;
   readonly upkeep: UpkeepOperations;
   readonly tokens: Tokens;
 }
@@ -55,6 +73,10 @@ export interface ToolOperations {
     request: BashRequest,
     signal: AbortSignal,
   ): Promise<BashResult>;
+  glob(caller: Caller, id: string, request: GlobRequest, signal: AbortSignal): Promise<GlobResult>;
+  grep(caller: Caller, id: string, request: GrepRequest, signal: AbortSignal): Promise<GrepResult>;
+  /** What git refuses is `git_failed`, with what it said. */
+  git(caller: Caller, id: string, request: GitRequest, signal: AbortSignal): Promise<GitResult>;
   readFile(caller: Caller, id: string, path: string, signal: AbortSignal): Promise<FileContent>;
   writeFile(
     caller: Caller,
@@ -63,6 +85,15 @@ export interface ToolOperations {
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): Promise<FileInfo>;
+  read(caller: Caller, id: string, request: ReadRequest, signal: AbortSignal): Promise<ReadResult>;
+  write(
+    caller: Caller,
+    id: string,
+    request: WriteRequest,
+    signal: AbortSignal,
+  ): Promise<WriteResult>;
+  /** Somebody else's change, made meanwhile, is never lost; one that keeps getting in the way is `file_changed`. */
+  edit(caller: Caller, id: string, request: EditRequest, signal: AbortSignal): Promise<EditResult>;
 }
 
 /** A command to start and leave: it goes on when the caller, the connection and the server are gone. */
@@ -98,6 +129,50 @@ export interface ProcessOperations {
   ): Promise<void>;
 }
 
+/** What to run in a new terminal; without a command, the image's shell. */
+export interface TerminalRequest {
+  readonly command?: string;
+  readonly workdir?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly size: TerminalSize;
+}
+
+/** Where to take up a terminal, and on how large a screen: the newest to attach decides its size. */
+export interface TerminalPlace {
+  /** How many bytes of its output the caller has already. */
+  readonly offset: number;
+  readonly size: TerminalSize;
+}
+
+/** A terminal that somebody is attached to, until its events end or the signal it was attached with aborts. */
+export interface Terminal {
+  readonly processId: string;
+  readonly pid: number;
+  readonly offset: number;
+  readonly events: AsyncIterable<OutputEvent>;
+  input(data: Uint8Array): Promise<void>;
+  resize(size: TerminalSize): Promise<void>;
+  signal(name: ProcessSignal): Promise<void>;
+}
+
+/** Only where the provider has `features.terminals`; otherwise `unsupported`. */
+export interface TerminalOperations {
+  open(
+    caller: Caller,
+    id: string,
+    request: TerminalRequest,
+    signal: AbortSignal,
+  ): Promise<Terminal>;
+  /** Of a process that has no terminal: `wrong_state`. */
+  attach(
+    caller: Caller,
+    id: string,
+    processId: string,
+    place: TerminalPlace,
+    signal: AbortSignal,
+  ): Promise<Terminal>;
+}
+
 /** An agent sees the events of its own workspaces, an admin all. */
 export interface EventOperations {
   list(caller: Caller, query: Omit<EventQuery, 'owner'>): Promise<readonly WorkspaceEvent[]>;
@@ -107,6 +182,30 @@ export interface EventOperations {
     query: Omit<EventQuery, 'owner' | 'limit'>,
     signal: AbortSignal,
   ): AsyncIterable<WorkspaceEvent>;
+}
+
+/** What a workspace uses now; its limits are in the workspace. */
+export interface WorkspaceUse {
+  readonly workspace: Workspace;
+  /** Null where nothing can be told; `reason` says why. */
+  readonly stats: SandboxStats | null;
+  /** Of one core, over the last moments. Null while it does not run. */
+  readonly cpuPercent: number | null;
+  readonly reason?: string;
+}
+
+export interface StatsReport {
+  /** Newest first. */
+  readonly items: readonly WorkspaceUse[];
+  /** How many more there are. */
+  readonly leftOut: number;
+}
+
+/** Of workspaces that are ready or stopped. Looking is not a use. Ends within seconds, whatever hangs. */
+export interface StatsOperations {
+  get(caller: Caller, id: string, signal: AbortSignal): Promise<WorkspaceUse>;
+  /** Of all that the caller may see; one that cannot be measured does not fail the others. */
+  list(caller: Caller, signal: AbortSignal): Promise<StatsReport>;
 }
 
 export interface UpkeepOperations {

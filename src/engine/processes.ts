@@ -5,7 +5,7 @@ import type { AttachOptions, OutputEvent, ProcessInfo, ProcessSignal } from '../
 import type { SandboxProcesses, WorkspaceProvider } from '../domain/provider.ts';
 import type { DetachedRequest, ProcessOperations } from './engine.ts';
 import type { Operations } from './operations.ts';
-import { bashArguments } from './tools/bash.ts';
+import { withShell } from './tools/shell.ts';
 
 /** Commands that outlive their callers. Looking is not a use: only starting, reading and signalling are. */
 export class Processes implements ProcessOperations {
@@ -27,16 +27,18 @@ export class Processes implements ProcessOperations {
       id,
       'start_process',
       request.command,
-      ({ provider, ref }) =>
-        processesOf(provider).start(
-          ref,
-          {
-            argv: bashArguments(request.command),
-            id: processId,
-            ...(request.workdir !== undefined && { workdir: request.workdir }),
-            ...(request.env && { env: request.env }),
-          },
-          signal,
+      ({ provider, ref, workspace }) =>
+        withShell(workspace, (shell) =>
+          processesOf(provider).start(
+            ref,
+            {
+              argv: [shell, '-c', request.command],
+              id: processId,
+              ...(request.workdir !== undefined && { workdir: request.workdir }),
+              ...(request.env && { env: request.env }),
+            },
+            signal,
+          ),
         ),
       () => ({ process_id: processId }),
     );

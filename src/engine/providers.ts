@@ -5,7 +5,7 @@ import { EmergentError } from '../domain/errors.ts';
 import type { ProviderHealth, WorkspaceProvider } from '../domain/provider.ts';
 import type { ProviderStatus } from '../domain/provider-status.ts';
 import { selectProviders } from '../domain/selection.ts';
-import type { Selection } from '../domain/selection.ts';
+import type { Selection, SelectionRules } from '../domain/selection.ts';
 
 interface Probe {
   readonly health: ProviderHealth;
@@ -13,7 +13,8 @@ interface Probe {
   readonly monotonic: number;
 }
 
-const probeDeadlineMs = 5_000;
+/** Longer than a provider may try what it has never tried; whatever it asks has shorter ones of its own. */
+const probeDeadlineMs = 20_000;
 
 /**
  * The providers this server runs, by name, with their health. A probe is shared by all who ask while it runs.
@@ -57,13 +58,13 @@ export class Providers {
   }
 
   /** For an automatic choice. */
-  async select(options: { readonly allowUnsandboxed: boolean }): Promise<Selection> {
-    const candidates = [...this.#providers.values()].map(async (provider) => ({
-      name: provider.name,
-      health: (await this.#probe(provider, 0)).health,
-      isolation: (await provider.capabilities()).isolation,
-    }));
-    return selectProviders(await Promise.all(candidates), options);
+  async select(rules: SelectionRules): Promise<Selection> {
+    const candidates = [...this.#providers.values()].map(async (provider) => {
+      const { health } = await this.#probe(provider, 0);
+      const { isolation, requires } = await provider.capabilities();
+      return { name: provider.name, health, isolation, managed: requires.includes('network') };
+    });
+    return selectProviders(await Promise.all(candidates), rules);
   }
 
   async statuses(active: ReadonlyMap<string, number>): Promise<readonly ProviderStatus[]> {

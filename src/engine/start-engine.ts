@@ -1,11 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { Seal } from '../base/seal.ts';
-import type { WorkspaceProvider } from '../domain/provider.ts';
+import type { SandboxIncident, WorkspaceProvider } from '../domain/provider.ts';
 import type { Store } from '../domain/store.ts';
 import { Activity } from './activity.ts';
 import type { Engine } from './engine.ts';
 import { Events } from './events.ts';
+import { Incidents } from './incidents.ts';
 import { Releases } from './lifecycle/releases.ts';
 import { RunningChanges } from './lifecycle/running-changes.ts';
 import { SandboxSpecs } from './lifecycle/sandbox-specs.ts';
@@ -15,6 +16,8 @@ import { Processes } from './processes.ts';
 import { Providers } from './providers.ts';
 import { Reaper } from './reaper.ts';
 import { Reconciler } from './reconciler.ts';
+import { Stats } from './stats.ts';
+import { Terminals } from './terminals.ts';
 import { Tokens } from './tokens.ts';
 import { Tools } from './tools.ts';
 import { wakingEvents, wakingStore } from './waking-store.ts';
@@ -41,6 +44,8 @@ export interface RunningEngine extends Engine, AsyncDisposable {
    * themselves go on.
    */
   leave(): void;
+  /** Something happened in a sandbox by itself. Returns at once. */
+  noteIncident(incident: SandboxIncident): void;
 }
 
 /** Changes that are still being made get this long; the next server goes on with the rest. */
@@ -60,6 +65,7 @@ export function startEngine(options: EngineOptions): RunningEngine {
   const changes = new RunningChanges();
   const releases = starting.use(new Releases(store, changes, clock, log));
   const activity = starting.use(new Activity(store, clock, log));
+  const incidents = starting.use(new Incidents(eventStore, clock, log));
   const leaving = new AbortController();
 
   const specs = new SandboxSpecs(new Seal(options.secretKey, 'workspace environment'));
@@ -90,11 +96,16 @@ export function startEngine(options: EngineOptions): RunningEngine {
     workspaces,
     tools: new Tools(operations, clock, leaving.signal),
     processes: new Processes(operations),
+    terminals: new Terminals(operations),
     events,
+    stats: new Stats({ store, providers, clock }),
     upkeep: reconciler,
     tokens: new Tokens(options.store.tokens, clock),
     get operationsInFlight() {
       return activity.operations;
+    },
+    noteIncident(incident) {
+      incidents.note(incident);
     },
     leave() {
       leaving.abort(new Error('the server is stopping'));

@@ -3,11 +3,27 @@ import type { Clock } from '../base/clock.ts';
 import type { BashEvent, BashRequest, BashResult } from '../domain/bash.ts';
 import type { Caller } from '../domain/caller.ts';
 import { EmergentError } from '../domain/errors.ts';
+import type { GitRequest, GitResult } from '../domain/git.ts';
 import type { FileContent, FileInfo } from '../domain/provider.ts';
+import type { GlobRequest, GlobResult, GrepRequest, GrepResult } from '../domain/search-tools.ts';
+import type {
+  EditRequest,
+  EditResult,
+  ReadRequest,
+  ReadResult,
+  WriteRequest,
+  WriteResult,
+} from '../domain/tools.ts';
 import type { ToolOperations } from './engine.ts';
 import type { Operation, Outcome } from './operation.ts';
 import type { Operations } from './operations.ts';
 import { startBash } from './tools/bash.ts';
+import { editTool } from './tools/edit.ts';
+import { gitSubject, runGit } from './tools/git.ts';
+import { glob } from './tools/glob.ts';
+import { grep } from './tools/grep.ts';
+import { readTool } from './tools/read.ts';
+import { writeTool } from './tools/write.ts';
 
 export class Tools implements ToolOperations {
   readonly #operations: Operations;
@@ -61,6 +77,24 @@ export class Tools implements ToolOperations {
     throw new EmergentError('sandbox_unreachable', 'the command ended without a result');
   }
 
+  glob(caller: Caller, id: string, request: GlobRequest, signal: AbortSignal): Promise<GlobResult> {
+    return this.#operations.run(caller, id, 'glob', request.pattern, (target) =>
+      glob(target, request, signal),
+    );
+  }
+
+  grep(caller: Caller, id: string, request: GrepRequest, signal: AbortSignal): Promise<GrepResult> {
+    return this.#operations.run(caller, id, 'grep', request.pattern, (target) =>
+      grep(target, request, signal),
+    );
+  }
+
+  git(caller: Caller, id: string, request: GitRequest, signal: AbortSignal): Promise<GitResult> {
+    return this.#operations.run(caller, id, 'git', gitSubject(request), (target) =>
+      runGit(target, request, signal),
+    );
+  }
+
   async readFile(
     caller: Caller,
     id: string,
@@ -83,6 +117,29 @@ export class Tools implements ToolOperations {
   ): Promise<FileInfo> {
     return this.#operations.run(caller, id, 'write_file', path, ({ provider, ref }) =>
       provider.writeFile(ref, path, content, signal),
+    );
+  }
+
+  read(caller: Caller, id: string, request: ReadRequest, signal: AbortSignal): Promise<ReadResult> {
+    return this.#operations.run(caller, id, 'read', request.path, (target) =>
+      readTool(target, request, signal),
+    );
+  }
+
+  write(
+    caller: Caller,
+    id: string,
+    request: WriteRequest,
+    signal: AbortSignal,
+  ): Promise<WriteResult> {
+    return this.#operations.run(caller, id, 'write', request.path, (target) =>
+      writeTool(target, request, signal),
+    );
+  }
+
+  edit(caller: Caller, id: string, request: EditRequest, signal: AbortSignal): Promise<EditResult> {
+    return this.#operations.run(caller, id, 'edit', request.path, (target) =>
+      editTool(target, request, signal),
     );
   }
 

@@ -34,6 +34,10 @@ export function wakingEvents(events: EventStore, wake: () => void): EventStore {
       await events.recordCall(call);
       wake();
     },
+    async recordIncident(incident) {
+      await events.recordIncident(incident);
+      wake();
+    },
     list: (query) => events.list(query),
     newestId: () => events.newestId(),
     known: (ids) => events.known(ids),

@@ -48,11 +48,9 @@ export class Workspaces implements WorkspaceOperations {
     request: CreateWorkspaceRequest,
     signal: AbortSignal,
   ): Promise<Workspace> {
-    const candidates = await candidatesFor(
-      request.provider,
-      this.#options.providers,
-      this.#options,
-    );
+    const { providers, allowUnsandboxed } = this.#options;
+    const rules = { allowUnsandboxed, containerType: 'agent_workspace' } as const;
+    const candidates = await candidatesFor(request.provider, providers, rules);
     if (request.wait) return this.#createAndWait(caller, request, candidates, signal);
     const workspace = await this.#admit(caller, request, candidates);
     // Nobody waits: the caller's leaving changes nothing, and how it ended is in the row.
@@ -119,7 +117,7 @@ export class Workspaces implements WorkspaceOperations {
   ): Promise<Workspace> {
     const { defaults, specs, clock } = this.#options;
     const row = newRow(randomUUID(), caller, request, defaults, clock.now());
-    const sealedEnv = specs.sealEnv(request.env);
+    const sealedEnv = specs.sealEnv(request.env, request.repository?.credentials);
     return this.#creation.admit({ ...row, provider: order[0], sealedEnv });
   }
 

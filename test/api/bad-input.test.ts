@@ -102,7 +102,7 @@ describe('unknown fields', () => {
   test.each([
     [{ colour: 'red' }, 'colour'],
     [{ resource_limits: { cpus: 2 } }, 'resource_limits.cpus'],
-    [{ repository_url: 'https://example.com/a.git' }, 'repository_url'],
+    [{ repository: 'https://example.com/a.git' }, 'repository'],
   ])('%j', async (body, says) => {
     const expected = { status: 422, code: 'unknown_field', says };
     await refused(expected, 'POST', workspaces, { json: body });

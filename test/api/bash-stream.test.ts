@@ -51,6 +51,7 @@ describe('a streamed command', () => {
         signal: null,
         timed_out: false,
         interrupted: false,
+        background: false,
         truncated: false,
         stdout_bytes: 10,
         stderr_bytes: 4,

@@ -33,6 +33,7 @@ describe('a command answered once', () => {
       signal: null,
       timed_out: false,
       interrupted: false,
+      background: false,
       truncated: false,
       stdout_bytes: 4,
       stderr_bytes: 4,

@@ -124,6 +124,7 @@ function lying(announced: number | null, content: string): Promise<TestServer> {
       provider.readFile = async (_ref, path) => ({
         path,
         size: announced,
+        version: null,
         content: (async function* () {
           yield Buffer.from(content);
         })(),

@@ -221,6 +221,8 @@ verifies(
           snapshots: false,
           warm_pool: false,
           processes: true,
+          terminals: false,
+          tools: false,
           requires: [],
           startup_ms: expect.any(Number) as number,
         },

@@ -81,7 +81,8 @@ export class ChaosClient {
 
   async #create(): Promise<void> {
     const tag = this.#mark('create');
-    const created = await this.#operations.create(tag);
+    const network = this.#random.chance(0.5) ? 'nat' : 'isolated';
+    const created = await this.#operations.create(tag, network);
     if (created === 'unknown') this.#unanswered.add(tag);
     else if (created !== 'refused') this.own.add(created);
   }

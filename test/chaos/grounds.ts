@@ -1,3 +1,4 @@
+import { runOk } from '../../src/host/run.ts';
 import { startPrivateEngine } from '../support/engine.ts';
 import { testHost } from '../support/host.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -9,14 +10,19 @@ export type DatabaseKind = 'pglite' | 'postgres';
 export async function openGrounds(database: DatabaseKind): Promise<Grounds & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const { image } = await testHost();
-  const engine = opening.use(await startPrivateEngine({ images: [image] }));
+  const engine = opening.use(
+    await startPrivateEngine({ images: [image], network: true, iptables: true }),
+  );
+  await inNamespace(engine.namespace, 'ip link set lo up');
   const grounds: Grounds = {
     engine: {
+      namespace: engine.namespace,
       socket: engine.socket,
       docker: engine.docker,
       crash: () => engine.kill(),
       start: () => engine.start(),
       strays: () => engine.strays(),
+      rules: () => workspaceRules(engine.namespace),
     },
   };
   const stored = database === 'postgres' ? opening.use(await openDatabase()) : undefined;
@@ -28,10 +34,22 @@ export async function openGrounds(database: DatabaseKind): Promise<Grounds & Asy
   };
 }
 
+/** Both families, as far as they are ours. */
+async function workspaceRules(namespace: string): Promise<readonly string[]> {
+  const listing = await inNamespace(namespace, 'iptables -w -S && ip6tables -w -S');
+  return listing.split('\n').filter((line) => line.includes('EMERGENT'));
+}
+
+async function inNamespace(namespace: string, script: string): Promise<string> {
+  const argv = ['nsenter', `--net=${namespace}`, 'sh', '-c', script];
+  return (await runOk(argv, { timeoutMs: 20_000 })).stdout;
+}
+
 export async function openDatabase(): Promise<NonNullable<Grounds['database']> & AsyncDisposable> {
   const postgres = await startPostgres();
   return {
-    url: await postgres.createDatabase(),
+    // No network leads to it from where the server runs.
+    url: postgres.socketUrl(await postgres.createDatabase()),
     crash: () => postgres.stop('immediate'),
     start: () => postgres.start(),
     [Symbol.asyncDispose]: () => postgres[Symbol.asyncDispose](),

@@ -1,32 +1,61 @@
 import type Docker from 'dockerode';
 import { withDeadline } from '../../src/base/deadline.ts';
+import { hostDisks } from './host-disks.ts';
+import type { HostDisks } from './host-disks.ts';
 
 /** The label that names a workspace on everything that was made for it. */
 const workspaceLabel = 'dev.emergent.workspace';
+const diskModeLabel = 'dev.emergent.disk-mode';
+const networkName = 'emergent-nat';
 const engineMs = 30_000;
+
+/** Where to look. */
+export interface Premises {
+  readonly docker: Docker;
+  /** The directory with the disks of the server under test. */
+  readonly diskDir: string;
+  /** The rules on the engine's host that the server has set. */
+  readonly rules: () => Promise<readonly string[]>;
+}
 
 export interface Inventory {
   /** Workspace ids, one for each container. */
   readonly containers: readonly string[];
   /** Workspace ids, one for each volume. */
   readonly volumes: readonly string[];
-  /** Containers that belong to no workspace: helpers, which must be gone when nothing runs. */
+  /** Those of them whose files are on a disk of their own. */
+  readonly withDisk: readonly string[];
+  readonly disks: HostDisks;
+  /** The workspace network and the host's rules for it, which must be gone when no workspace needs them. */
+  readonly network: readonly string[];
+  /** Containers that belong to no workspace and images without a name: they must be gone when nothing runs. */
   readonly helpers: readonly string[];
 }
 
-/** What is on the engine, asked of the engine itself. */
-export async function takeInventory(docker: Docker): Promise<Inventory> {
+/** What is on the engine and its host, asked of these themselves. */
+export async function takeInventory({ docker, diskDir, rules }: Premises): Promise<Inventory> {
   return withDeadline('listing what is on the engine', engineMs, async () => {
     const containers = await docker.listContainers({ all: true });
     const { Volumes: volumes } = await docker.listVolumes();
+    const networks = (await docker.listNetworks()).map(({ Name: name }) => name);
     const owner = (labels: Readonly<Record<string, string>> | null): string | undefined =>
       labels?.[workspaceLabel];
     return {
       containers: containers.flatMap(({ Labels: labels }) => owner(labels) ?? []),
       volumes: volumes.flatMap(({ Labels: labels }) => owner(labels) ?? []),
-      helpers: containers
-        .filter(({ Labels: labels }) => owner(labels) === undefined)
-        .map(({ Names: [name = ''], Labels: labels }) => `${name} ${JSON.stringify(labels)}`),
+      withDisk: volumes.flatMap(({ Labels: labels }) =>
+        labels[diskModeLabel] === 'loop' ? (owner(labels) ?? []) : [],
+      ),
+      disks: await hostDisks(diskDir),
+      network: [...networks.filter((name) => name === networkName), ...(await rules())],
+      helpers: [
+        ...containers
+          .filter(({ Labels: labels }) => owner(labels) === undefined)
+          .map(({ Names: [name = ''], Labels: labels }) => `${name} ${JSON.stringify(labels)}`),
+        ...(await docker.listImages({ filters: { dangling: ['true'] } })).map(
+          ({ Id: id, Size: size }) => `image ${id} of ${String(size)} bytes`,
+        ),
+      ],
     };
   });
 }

@@ -16,8 +16,7 @@ export interface OperationsOptions {
   readonly tally: Tally;
 }
 
-/** Small, and without a network: the driver's engine has none. */
-const wanted = { network: 'isolated', resource_limits: { cpu: 1, memory: '512M', disk: '1G' } };
+const small = { resource_limits: { cpu: 1, memory: '512M', disk: '1G' } };
 const labelBytes = 48;
 
 /**
@@ -37,9 +36,13 @@ export class Operations {
     this.#tally = options.tally;
   }
 
-  async create(tag: string): Promise<WorkspaceRecord | 'refused' | 'unknown'> {
+  async create(
+    tag: string,
+    network: 'nat' | 'isolated',
+  ): Promise<WorkspaceRecord | 'refused' | 'unknown'> {
     this.#ledger.attemptCreate(tag);
-    const reply = await this.#send('create', 'POST', '', { ...wanted, metadata: { chaos: tag } });
+    const wanted = { ...small, network, metadata: { chaos: tag } };
+    const reply = await this.#send('create', 'POST', '', wanted);
     if (reply.outcome === 'acknowledged') {
       return this.#ledger.acknowledgeCreate(tag, (json(reply) as Row).id);
     }

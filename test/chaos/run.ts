@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type Docker from 'dockerode';
 import { systemClock as clock } from '../../src/base/clock.ts';
-import { freePort } from '../support/free-port.ts';
 import { ApiClient } from './api-client.ts';
 import { ChaosClient } from './client.ts';
 import { Faults } from './faults.ts';
 import type { Breakable, FaultKind } from './faults.ts';
 import { Findings } from './findings.ts';
+import { releaseDisks } from './host-disks.ts';
 import { Ledger } from './model/ledger.ts';
 import type { WorkspaceRecord } from './model/workspace-record.ts';
 import { Operations } from './operations.ts';
@@ -20,14 +20,19 @@ import { ServerKeeper } from './server-keeper.ts';
 import { Tally } from './tally.ts';
 import { verify } from './verify.ts';
 import type { Verified } from './verify.ts';
+import { openWayIn } from './way-in.ts';
 
 /** Where the server under test runs: an engine and a database that nobody else uses, to be broken at will. */
 export interface Grounds {
   readonly engine: Breakable & {
     readonly socket: string;
+    /** The network namespace that is its host's network; the server runs in it, too. */
+    readonly namespace: string;
     readonly docker: Docker;
     /** Containers that it has lost sight of. */
     strays(): Promise<readonly string[]>;
+    /** Those of workspaces in its host's firewall. */
+    rules(): Promise<readonly string[]>;
   };
   /** None: PGlite, inside the server. */
   readonly database?: Breakable & { readonly url: string };
@@ -51,6 +56,8 @@ export interface ChaosOptions {
 
 const progressMs = 5_000;
 const lookEveryMs = 100;
+/** In a namespace where nobody else has one. */
+const serverPort = 7_700;
 
 /** One whole run: clients and faults at the same time, then the closing check. Leaves nothing running. */
 export async function runChaos(options: ChaosOptions, grounds: Grounds): Promise<ChaosReport> {
@@ -61,7 +68,10 @@ export async function runChaos(options: ChaosOptions, grounds: Grounds): Promise
     if (keep) options.progress?.(`The server's log and data are kept in ${directory}.`);
     else await rm(directory, { recursive: true, force: true });
   });
-  const run = started.use(new ChaosRun(options, grounds, directory, await freePort()));
+  const way = started.use(
+    await openWayIn(grounds.engine.namespace, serverPort, join(directory, 'way-in.sock')),
+  );
+  const run = started.use(new ChaosRun(options, grounds, directory, way.port));
   await run.strike();
   if (options.signal?.aborted) keep = false;
   options.signal?.throwIfAborted();
@@ -76,6 +86,7 @@ class ChaosRun implements AsyncDisposable {
   readonly #grounds: Grounds;
   readonly #directory: string;
   readonly #dataDir: string;
+  readonly #diskDir: string;
   readonly #findings = new Findings(() => clock.now());
   readonly #ledger = new Ledger();
   readonly #tally = new Tally();
@@ -91,9 +102,10 @@ class ChaosRun implements AsyncDisposable {
     this.#grounds = grounds;
     this.#directory = directory;
     this.#dataDir = join(directory, 'data');
+    this.#diskDir = join(directory, 'disks');
     const token = randomBytes(24).toString('hex');
     this.#api = new ApiClient(`http://127.0.0.1:${String(port)}`, token);
-    const [findings, tally, server] = [this.#findings, this.#tally, this.#keeper(port, token)];
+    const [findings, tally, server] = [this.#findings, this.#tally, this.#keeper(token)];
     this.#server = server;
     this.#operations = new Operations({ api: this.#api, ledger: this.#ledger, findings, tally });
     const random = new Random(options.seed);
@@ -143,7 +155,11 @@ class ChaosRun implements AsyncDisposable {
     const verified = await verify({
       ...{ api: this.#api, ledger: this.#ledger, operations: this.#operations, clock },
       findings: this.#findings,
-      docker: this.#grounds.engine.docker,
+      premises: {
+        docker: this.#grounds.engine.docker,
+        diskDir: this.#diskDir,
+        rules: () => this.#grounds.engine.rules(),
+      },
       errorsExplained: this.#options.faults.some((kind) => kind !== 'server'),
     });
     const strays = await this.#grounds.engine.strays();
@@ -156,6 +172,7 @@ class ChaosRun implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server[Symbol.asyncDispose]();
+    await releaseDisks(this.#diskDir);
   }
 
   get #elapsed(): number {
@@ -189,12 +206,13 @@ class ChaosRun implements AsyncDisposable {
     );
   }
 
-  #keeper(port: number, token: string): ServerKeeper {
+  #keeper(token: string): ServerKeeper {
     const { root } = this.#options;
     const { engine, database } = this.#grounds;
     const env = {
       EMERGENT_DATA_DIR: this.#dataDir,
-      EMERGENT_PORT: String(port),
+      WORKSPACE_DISK_DIR: this.#diskDir,
+      EMERGENT_PORT: String(serverPort),
       EMERGENT_ADMIN_TOKEN: token,
       EMERGENT_LOG_LEVEL: 'info',
       WORKSPACE_MAX_CONCURRENT: '200',
@@ -202,7 +220,9 @@ class ChaosRun implements AsyncDisposable {
       ...(database && { DATABASE_URL: database.url }),
     };
     const log = join(this.#directory, 'server.log');
-    return new ServerKeeper({ env, log, ...(root !== undefined && { root }) }, this.#findings);
+    const { namespace } = engine;
+    const place = { log, namespace, ...(root !== undefined && { root }) };
+    return new ServerKeeper({ env, ...place }, this.#findings);
   }
 
   #report(

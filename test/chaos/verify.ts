@@ -1,8 +1,8 @@
-import type Docker from 'dockerode';
 import type { Clock } from '../../src/base/clock.ts';
 import type { ApiClient, Row } from './api-client.ts';
 import type { Findings } from './findings.ts';
 import { differences, takeInventory } from './inventory.ts';
+import type { Inventory, Premises } from './inventory.ts';
 import type { Ledger } from './model/ledger.ts';
 import type { WorkspaceRecord } from './model/workspace-record.ts';
 import type { Operations } from './operations.ts';
@@ -10,7 +10,7 @@ import { mend, settle } from './settle.ts';
 
 export interface VerifyOptions {
   readonly api: ApiClient;
-  readonly docker: Docker;
+  readonly premises: Premises;
   readonly ledger: Ledger;
   readonly operations: Operations;
   readonly findings: Findings;
@@ -20,22 +20,22 @@ export interface VerifyOptions {
 }
 
 export interface Verified {
-  /** When rows, containers and volumes agreed, by the clock's monotonic time. */
+  /** When rows, containers, volumes and disks agreed, by the clock's monotonic time. */
   readonly consistentAt: number;
   readonly files: number;
   readonly recovered: number;
 }
 
 /**
- * The closing check, when nothing is broken any more: rows come to rest, everything on the engine has its row,
- * everything that was acknowledged is there or gone, and destroying everything leaves nothing.
+ * The closing check, when nothing is broken any more: rows come to rest, everything on the engine and its host has
+ * its row, everything that was acknowledged is there or gone, and destroying everything leaves nothing.
  */
 export async function verify(options: VerifyOptions): Promise<Verified> {
   const { api, clock, ledger } = options;
   await settle(options);
   await mend(options);
   const rows = await api.rows();
-  await compareWithEngine(options, rows);
+  await compareWithHost(options, rows);
   const consistentAt = clock.monotonic();
 
   adoptStrays(options, rows);
@@ -45,19 +45,29 @@ export async function verify(options: VerifyOptions): Promise<Verified> {
   return { consistentAt, files: check.files, recovered: check.recovered };
 }
 
-async function compareWithEngine(
-  { docker, findings }: VerifyOptions,
+async function compareWithHost(
+  { premises, findings }: VerifyOptions,
   rows: readonly Row[],
 ): Promise<void> {
-  const { containers, volumes, helpers } = await takeInventory(docker);
+  const inventory = await takeInventory(premises);
+  const { containers, volumes, disks } = inventory;
   const ids = new Set(rows.map(({ id }) => id));
+  const withDisk = new Set(inventory.withDisk);
   for (const { subject, complaint } of [
     ...differences('container', ids, containers),
     ...differences('volume', ids, volumes),
+    ...differences('disk', withDisk, disks.images),
+    ...differences('mount', withDisk, disks.mounts),
+    ...differences('loop device', withDisk, disks.devices),
   ]) {
     findings.add('leak', subject, complaint);
   }
-  for (const helper of helpers) findings.add('leak', helper, 'a helper container is left');
+  addHelpers(findings, inventory);
+}
+
+function addHelpers(findings: Findings, { helpers, disks }: Inventory): void {
+  for (const helper of helpers) findings.add('leak', helper, 'a helper is left');
+  for (const probe of disks.others) findings.add('leak', probe, 'the disk of a probe is left');
 }
 
 /** Rows that no answer named: from unanswered creates they are as good as any other, otherwise leaks. */
@@ -118,16 +128,24 @@ class WorkspaceCheck {
 }
 
 async function destroyAll(options: VerifyOptions): Promise<void> {
-  const { api, docker, findings, ledger, operations } = options;
+  const { api, premises, findings, ledger, operations } = options;
   for (const workspace of ledger.workspaces.filter(isThere)) {
     await operations.change('destroy', workspace);
     if (workspace.existence !== 'gone') findings.add('stuck', workspace.id, 'cannot be destroyed');
   }
   for (const row of await api.rows()) findings.add('leak', row.id, `a row is left: ${row.status}`);
-  const { containers, volumes, helpers } = await takeInventory(docker);
-  for (const id of containers) findings.add('leak', `container of ${id}`, 'outlives its workspace');
-  for (const id of volumes) findings.add('leak', `volume of ${id}`, 'outlives its workspace');
-  for (const helper of helpers) findings.add('leak', helper, 'a helper container is left');
+  // The network goes with the next look after the last workspace.
+  await mend(options);
+  const inventory = await takeInventory(premises);
+  const { containers, volumes, disks } = inventory;
+  for (const [what, ids] of Object.entries({
+    ...{ container: containers, volume: volumes },
+    ...{ disk: disks.images, mount: disks.mounts, 'loop device': disks.devices },
+  })) {
+    for (const id of ids) findings.add('leak', `${what} of ${id}`, 'outlives its workspace');
+  }
+  for (const part of inventory.network) findings.add('leak', part, 'outlives the last workspace');
+  addHelpers(findings, inventory);
   for (const workspace of ledger.workspaces) await operations.status(workspace);
 }
 

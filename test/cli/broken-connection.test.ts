@@ -23,6 +23,8 @@ const workspace = {
   image: 'base',
   network: 'nat',
   resource_limits: { cpu: 1, memory: '1G', disk: '1G' },
+  repository_url: null,
+  metadata: {},
 };
 
 test('a stream that breaks: what came is printed, then the reason, exit code 125', async () => {

@@ -20,7 +20,7 @@ describe('usage', () => {
   });
 
   const commands = [
-    ...'serve doctor run create list get exec ps attach kill cp'.split(' '),
+    ...'serve doctor run create list get exec shell ps attach kill cp'.split(' '),
     ...'stop resume recover destroy events gc providers token version'.split(' '),
   ];
   test.for([...commands, 'token create', 'token list', 'token revoke'])(

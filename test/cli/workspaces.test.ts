@@ -138,7 +138,7 @@ describe('workspaces', () => {
   test('providers prints their state', async () => {
     const table = (await server.run(['providers'])).stdout;
     expect(table).toMatch(
-      /^NAME {4}STATE {4}ISOLATION {2}WORKSPACES\nmemory {2}healthy {2}none {7}\d+\n$/,
+      /^NAME {4}STATE {4}ISOLATION {2}PLATFORM {2}WORKSPACES\nmemory {2}healthy {2}none {7}- {9}\d+\n$/,
     );
     const json = JSON.parse((await server.run(['providers', '--json'])).stdout) as unknown;
     expect(json).toMatchObject({ providers: [{ name: 'memory', status: 'healthy' }] });

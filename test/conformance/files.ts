@@ -37,7 +37,7 @@ export function fileTests(bench: Bench): void {
     bench.test(`keeps ${what} byte for byte`, async () => {
       const path = `/workspace/kept/${what}`;
       const written = await bench.shared().write(path, content);
-      expect(written).toEqual({ path, size: content.length });
+      expect(written).toEqual({ path, size: content.length, created: true });
       expect((await bench.shared().read(path)).equals(content)).toBe(true);
       const seen = await bench.shared().run(['cat', `kept/${what}`]);
       expect(seen.stdout.equals(content)).toBe(true);

@@ -7,15 +7,17 @@ providerConformance('gvisor', async () => {
   return {
     provider: installation.provider,
     image: installation.options.image,
-    parts: ({ workspaceId, sandboxName }) => [
-      `container ${sandboxName}`,
-      `volume ${volumeName(workspaceId)}`,
+    parts: (ref) => [
+      `container ${ref.sandboxName}`,
+      `volume ${volumeName(ref.workspaceId)}`,
+      ...installation.diskParts(ref),
     ],
     loseFiles: async (ref) => {
       await installation.removeContainer(ref);
-      await installation.removeVolume(ref);
+      await installation.removeFiles(ref);
     },
     loseAllButFiles: (ref) => installation.removeContainer(ref),
     restarted: () => installation.restarted(),
+    close: () => installation[Symbol.asyncDispose](),
   };
 });

@@ -40,6 +40,23 @@ export function processTests(bench: Bench): void {
     }, 10_000);
   });
 
+  bench.test('ends the whole group, also those that outlive their leader', async () => {
+    const deaf = `trap "" TERM; exec sh -c 'echo $$; exec sleep 1000'`;
+    const talk = await startShell(`(${deaf}) & wait`);
+    const child = await talk.line();
+    await talk.process.end(200);
+    expect(await isRunning(bench.shared(), child)).toBe(false);
+    expect(await talk.end()).toMatchObject({ exitCode: 143, signal: 'SIGTERM' });
+    await talk.process.end(200);
+  });
+
+  bench.test('waits no longer for the end of a group than it takes', async () => {
+    const talk = await startShell('sleep 1000 & echo ready; wait');
+    await talk.hear('ready');
+    await talk.process.end(600_000);
+    expect(await talk.end()).toMatchObject({ signal: 'SIGTERM' });
+  });
+
   bench.test('lets a command refuse SIGTERM, and ends it with SIGKILL', async () => {
     const talk = await startShell(
       'trap "" TERM; echo ready; read line; echo "got $line"; read more',

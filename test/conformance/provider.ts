@@ -23,6 +23,8 @@ export interface ProviderUnderTest {
   readonly loseAllButFiles?: (ref: SandboxRef) => Promise<void>;
   /** Another provider for the same sandboxes, as after a restart of the server, where they outlive it. */
   readonly restarted?: () => WorkspaceProvider;
+  /** Closes what the provider was made from, after it. */
+  readonly close?: () => Promise<void>;
 }
 
 export interface ConformanceOptions {
@@ -75,7 +77,9 @@ export function providerConformance(
     });
     afterAll(async () => {
       if (!subject) return;
-      await using provider = subject.provider;
+      await using closing = new AsyncDisposableStack();
+      closing.defer(async () => subject?.close?.());
+      const provider = closing.use(subject.provider);
       expect(await provider.list?.(soon())).toEqual([]);
     });
 

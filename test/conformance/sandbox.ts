@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecEvent, ExecExit, ExecProcess, ExecRequest } from '../../src/domain/exec.ts';
-import type { FileInfo, SandboxSpec, WorkspaceProvider } from '../../src/domain/provider.ts';
+import type { SandboxSpec, WorkspaceProvider, WrittenFile } from '../../src/domain/provider.ts';
 
 export interface RunResult extends ExecExit {
   readonly stdout: Buffer;
@@ -55,7 +55,7 @@ export class TestSandbox implements AsyncDisposable {
     return content;
   }
 
-  write(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<FileInfo> {
+  write(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<WrittenFile> {
     const chunks = content instanceof Uint8Array ? chunksOf(content) : content;
     return this.provider.writeFile(this.spec, path, chunks, soon());
   }

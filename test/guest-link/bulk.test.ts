@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { GuestSandbox } from '../../src/providers/guest/sandbox.ts';
 import { bytesOf, chunksOf, soon } from '../conformance/sandbox.ts';
@@ -82,4 +84,46 @@ test('an agent that hangs ends the transfers that it no longer answers for', asy
   await clock.whenSleeping();
   await clock.advance(10_000);
   await failed;
+});
+
+test('a transfer that is given up while its stream is dialled is not watched for ever', async () => {
+  const dialling = Promise.withResolvers<void>();
+  const mayCome = Promise.withResolvers<void>();
+  const slow = new GuestSandbox({
+    dial: async (signal) => {
+      dialling.resolve();
+      await mayCome.promise;
+      return agent.dial(signal);
+    },
+    token: agent.token,
+    clock,
+  });
+  const caller = new AbortController();
+  const written = slow.writeFile(path('large'), chunksOf(large), caller.signal);
+  const refused = expect(written).rejects.toMatchObject({ code: 'sandbox_unreachable' });
+  await dialling.promise;
+  caller.abort();
+  await refused;
+  mayCome.resolve();
+  // Both dials, that of the session and that of the transfer, end; what remains is the minute of the unused stream.
+  await vi.waitFor(() => {
+    expect(agent.bridges).toHaveLength(2);
+    expect(clock.sleeping).toBe(1);
+  });
+  slow.close();
+});
+
+test('transfers that end in their middle are told, and nothing else happens', async () => {
+  const program = join(import.meta.dirname, 'support/torn-transfers.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [program]);
+  const lost = 'sandbox_unreachable';
+  expect(stdout.trimEnd().split('\n')).toEqual([
+    `closed: ${lost}, ${lost}, ${lost}`,
+    `bridges: ${lost}, ${lost}, ${lost}`,
+    `agent: ${lost}, ${lost}, ${lost}`,
+    `given up: ${lost}, ${lost}, done`,
+    `given up while dialling: ${lost}`,
+    'at once: 40',
+    'streams: few',
+  ]);
 });

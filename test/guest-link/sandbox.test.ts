@@ -75,7 +75,7 @@ describe('a sandbox behind a bridge', () => {
     const content = randomBytes(5_000_000);
     const path = join(agent.workdir, 'deep/er/file');
     const info = await sandbox.writeFile(path, chunksOf(content), soon());
-    expect(info).toEqual({ path, size: content.length });
+    expect(info).toEqual({ path, size: content.length, created: true });
     expect(content.equals(await readFile(path))).toBe(true);
     const file = await sandbox.readFile(path, soon());
     expect(file.size).toBe(content.length);

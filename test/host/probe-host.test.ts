@@ -16,7 +16,8 @@ test('this machine has an engine and a gVisor that runs containers, and probing 
       network: 'sandbox',
     },
   });
-  expect(found.size).toBe(11);
+  expect(found.get('network')).toMatchObject({ state: 'ok', details: { filter: 'iptables' } });
+  expect(found.size).toBe(12);
   for (const { state, remedy } of report.checks) {
     if (state !== 'ok') expect(remedy).toBeTypeOf('string');
   }

@@ -16,7 +16,7 @@ export const gvisor = [
     scenario: 'gVisor runtime not installed',
     when: 'the gVisor provider attempts to create a container but `runsc` runtime is not registered with Docker',
     then: 'the provider returns an error "gVisor runtime not available" and the orchestrator falls back to the next provider',
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'gvisor/fallback-to-standard-docker-runtime',
@@ -24,7 +24,7 @@ export const gvisor = [
     scenario: 'Fallback to standard Docker runtime',
     when: 'gVisor is not available and no other providers are available',
     then: 'the system MAY create a standard Docker container (without gVisor) as a last-resort fallback, logging a security warning that isolation is reduced',
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'gvisor/execute-bash-command-via-docker-exec',
@@ -40,7 +40,7 @@ export const gvisor = [
     scenario: 'File operations via docker exec',
     when: 'a read, write, edit, glob, or grep tool request targets a gVisor workspace',
     then: 'the system uses `docker exec` with appropriate commands (`cat`, `tee`, file manipulation) to perform the operation, translating results to the standard tool response format',
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'gvisor/named-volume-creation',
@@ -56,7 +56,7 @@ export const gvisor = [
     scenario: 'Volume persists across container stop/start',
     when: 'a gVisor workspace container is stopped and later restarted',
     then: 'the system creates a new container with the same named volume mounted, and all filesystem state is preserved',
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'gvisor/volume-cleanup-on-workspace-destroy',
@@ -88,7 +88,7 @@ export const gvisor = [
     scenario: 'Disk quota via Docker volume',
     when: 'a gVisor workspace is created with `disk = "10G"`',
     then: 'the system configures the volume with a size limit where supported by the Docker storage driver, or monitors disk usage and warns when approaching the limit',
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'gvisor/macos-docker-desktop',
@@ -96,7 +96,7 @@ export const gvisor = [
     scenario: 'macOS Docker Desktop',
     when: 'the Emergent server runs on macOS via Docker Desktop',
     then: "gVisor containers function correctly via Docker Desktop's Linux VM, providing workspace isolation without requiring KVM",
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'gvisor/windows-docker-desktop',
@@ -104,7 +104,7 @@ export const gvisor = [
     scenario: 'Windows Docker Desktop',
     when: 'the Emergent server runs on Windows via Docker Desktop with WSL2',
     then: "gVisor containers function correctly via WSL2's Linux kernel, providing workspace isolation without requiring KVM",
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'gvisor/linux-without-kvm',
@@ -112,7 +112,7 @@ export const gvisor = [
     scenario: 'Linux without KVM',
     when: 'the Emergent server runs on Linux but the host does not have KVM enabled (e.g., nested VM, certain cloud instances)',
     then: 'gVisor containers function correctly using ptrace mode (slower but functional), and the system logs that KVM-based Firecracker is unavailable',
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'gvisor/default-mcp-server-creation-uses-gvisor',
@@ -120,7 +120,7 @@ export const gvisor = [
     scenario: 'Default MCP server creation uses gVisor',
     when: 'an MCP server is registered without specifying a provider',
     then: 'the system uses gVisor by default (lighter than Firecracker for persistent containers)',
-    status: { deferred: 'mcp' },
+    status: 'covered',
   },
   {
     id: 'gvisor/mcp-server-with-gvisor-networking',
@@ -128,6 +128,6 @@ export const gvisor = [
     scenario: 'MCP server with gVisor networking',
     when: 'a gVisor MCP server container is created',
     then: 'the system configures Docker networking to allow the container to communicate with the Emergent server process (for stdio bridge) while isolating it from other containers',
-    status: { deferred: 'mcp' },
+    status: 'covered',
   },
 ] as const satisfies readonly Scenario[];

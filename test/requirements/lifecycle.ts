@@ -128,7 +128,7 @@ export const lifecycle = [
     scenario: 'CPU limit enforcement',
     when: 'a workspace process attempts to use more CPU than allocated',
     then: 'the provider throttles the process (cgroups for Firecracker/gVisor, E2B limits) without killing it',
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/memory-limit-enforcement',
@@ -136,7 +136,7 @@ export const lifecycle = [
     scenario: 'Memory limit enforcement',
     when: 'a workspace process exceeds the allocated memory limit',
     then: "the provider's OOM killer terminates the offending process and the system logs the event, but the workspace container itself continues running",
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/disk-quota-enforcement',
@@ -144,7 +144,7 @@ export const lifecycle = [
     scenario: 'Disk quota enforcement',
     when: "a workspace's filesystem usage exceeds the allocated disk limit",
     then: 'subsequent write operations fail with ENOSPC errors while read operations continue functioning',
-    status: { deferred: 'tools' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/warm-pool-initialization-on-server-start',

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { verifies } from '../support/verifies.ts';
+import { containerBounds } from '../../src/providers/gvisor/container-bounds.ts';
+import { gvisorProfile } from '../../src/providers/gvisor/container-profile.ts';
 import { ScenarioServer, resourcesOf } from './support.ts';
 
 const GiB = 2 ** 30;
@@ -49,11 +51,16 @@ describe('creating a workspace on gVisor', () => {
       const id = await server.create();
       const container = await server.docker.getContainer(`emergent-${id}`).inspect();
       const { NCPU: cpus } = (await server.docker.info()) as { NCPU: number };
+      const cpu = Math.min(2, cpus);
+      const bounds = containerBounds(
+        { cpu, memoryBytes: 4 * GiB, diskBytes: 10 * GiB },
+        gvisorProfile('runsc'),
+      );
       expect(container.HostConfig).toMatchObject({
         Runtime: 'runsc',
-        NanoCpus: Math.min(2, cpus) * 1e9,
-        Memory: 4 * GiB,
-        MemorySwap: 4 * GiB,
+        NanoCpus: cpu * 1e9,
+        Memory: bounds.engineMemoryBytes,
+        MemorySwap: bounds.engineMemoryBytes,
         CapDrop: ['ALL'],
         SecurityOpt: ['no-new-privileges'],
       });
@@ -85,7 +92,9 @@ describe('creating a workspace on gVisor', () => {
       expect(body.resource_limits).toEqual({ cpu: 0.5, memory: '512M', disk: '10G' });
       const container = await server.docker.getContainer(`emergent-${body.id}`).inspect();
       expect(container.HostConfig.NanoCpus).toBe(0.5e9);
-      expect(container.HostConfig.Memory).toBe(GiB / 2);
+      // What ends the whole sandbox lies above what the agent holds its processes to.
+      expect(container.HostConfig.Memory).toBe(0.75 * GiB);
+      expect(container.Config.Env).toContain(`EMERGENT_MEMORY_LIMIT=${String(GiB / 2)}`);
     },
   );
 
@@ -106,9 +115,11 @@ describe('creating a workspace on gVisor', () => {
 
   test('refuses an image that the engine does not have, and leaves nothing behind', async () => {
     const before = (await server.call('GET', '')).body.items.length;
-    const { status, body } = await server.call('POST', '', { image: 'no-such-image:1' });
+    const { status, body } = await server.call('POST', '', {
+      image: 'emergent-workspace:never-built',
+    });
     expect([status, body.error.code]).toEqual([422, 'image_not_found']);
-    expect(body.error.message).toContain('no-such-image:1');
+    expect(body.error.message).toContain('emergent-workspace:never-built');
     expect((await server.call('GET', '')).body.items).toHaveLength(before);
   });
 

@@ -25,6 +25,7 @@ describe('running commands in a gVisor workspace', () => {
         exit_code: 3,
         signal: null,
         timed_out: false,
+        background: false,
         truncated: false,
         stdout_bytes: 6,
         stderr_bytes: 5,

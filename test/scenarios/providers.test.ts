@@ -45,6 +45,6 @@ describe('the providers of a server', () => {
   test('are named when a request asks for one that is not there', async () => {
     const { status, body } = await server.call('POST', '', { provider: 'firecracker' });
     expect([status, body.error.code]).toEqual([422, 'provider_unknown']);
-    expect(body.error.details['known']).toEqual(['gvisor']);
+    expect(body.error.details['known']).toEqual(['gvisor', 'docker']);
   });
 });

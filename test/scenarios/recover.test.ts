@@ -13,8 +13,9 @@ describe('recovering a workspace on gVisor', () => {
   });
 
   test('a create in the background that fails says why, and is made when the cause is gone', async () => {
-    const repo = `recover-${randomUUID().slice(0, 8)}`;
-    const image = `${repo}:1`;
+    // No registry is asked for those that set-up builds.
+    const [repo, tag] = ['emergent-workspace', `recover-${randomUUID().slice(0, 8)}`];
+    const image = `${repo}:${tag}`;
     const { status, body } = await server.call('POST', '?wait=false', { image });
     expect([status, body.status]).toEqual([202, 'creating']);
     const { id } = body;
@@ -26,7 +27,7 @@ describe('recovering a workspace on gVisor', () => {
     const again = await server.call('POST', `/${id}/recover`);
     expect([again.status, again.body.error.code]).toEqual([422, 'image_not_found']);
 
-    await server.docker.getImage((await testHost()).image).tag({ repo, tag: '1' });
+    await server.docker.getImage((await testHost()).image).tag({ repo, tag });
     try {
       expect((await server.call('POST', `/${id}/recover`)).body.status).toBe('ready');
       expect((await server.bash(id, 'echo here')).body.stdout).toBe('here\n');

@@ -1,6 +1,8 @@
+import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tool } from '../providers/gvisor/support/disk-state.ts';
 import { verifies } from '../support/verifies.ts';
-import { ScenarioServer, everyProvider, resourcesOf } from './support.ts';
+import { ScenarioServer, diskOf, everyProvider, resourcesOf } from './support.ts';
 
 describe.each(everyProvider)('stopping and resuming on %s', (provider, settings) => {
   let server: ScenarioServer;
@@ -98,6 +100,9 @@ describe('stopping and resuming on gVisor', () => {
   test('says what is lost where the files are gone, and makes nothing', async () => {
     const id = await server.create();
     await server.call('POST', `/${id}/stop`);
+    const { image, mount } = await diskOf(server.docker, id);
+    await tool('umount', mount);
+    await rm(image);
     await server.docker.getContainer(`emergent-${id}`).remove({ force: true });
     await server.docker.getVolume(`agent-workspace-${id}`).remove();
     const { status, body } = await server.call('POST', `/${id}/resume`);

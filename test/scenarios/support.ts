@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Docker from 'dockerode';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
+import type { Log } from '../../src/base/log.ts';
 import { loadConfig } from '../../src/config.ts';
 import { serve } from '../../src/main.ts';
-import type { RunningServer } from '../../src/main.ts';
+import type { HostFacts, RunningServer } from '../../src/main.ts';
 import { eventsOf } from '../api/support/sse.ts';
 import { testHost } from '../support/host.ts';
 
@@ -19,6 +20,8 @@ export interface AnswerBody {
   readonly created_at: string;
   readonly expires_at: string;
   readonly resource_limits: Readonly<Record<string, unknown>>;
+  readonly provider: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
   readonly items: readonly { readonly id: string; readonly status: string }[];
   readonly providers: readonly [ProviderBody, ...ProviderBody[]];
   readonly stdout: string;
@@ -34,8 +37,11 @@ export interface AnswerBody {
 }
 
 export interface ProviderBody {
+  readonly name: string;
   readonly status: string;
   readonly reason: string;
+  readonly remedy: string;
+  readonly details: Readonly<Record<string, unknown>>;
   readonly last_check: string;
   readonly active_workspaces: number;
   readonly available_resources: unknown;
@@ -55,6 +61,12 @@ export interface Answer {
   readonly body: AnswerBody;
 }
 
+/** What a server is told otherwise than usual. */
+export interface ScenarioChanges {
+  readonly host?: Partial<HostFacts>;
+  readonly log?: Log;
+}
+
 /** Where scenarios run that need no isolation: on the real thing, and on the provider without any. */
 export const everyProvider = [
   ['gvisor', {}],
@@ -67,6 +79,7 @@ export class ScenarioServer implements AsyncDisposable {
   readonly #dataDir: string;
   readonly #env: Readonly<Record<string, string>>;
   readonly #clock: Clock;
+  readonly #changes: ScenarioChanges;
   #running: RunningServer;
 
   private constructor(
@@ -75,18 +88,21 @@ export class ScenarioServer implements AsyncDisposable {
     env: Readonly<Record<string, string>>,
     docker: Docker,
     clock: Clock,
+    changes: ScenarioChanges,
   ) {
     this.#running = running;
     this.#dataDir = dataDir;
     this.#env = env;
     this.docker = docker;
     this.#clock = clock;
+    this.#changes = changes;
   }
 
   static async start(
     settings: Readonly<Record<string, string>> = {},
     docker = new Docker(),
     clock = systemClock,
+    changes: ScenarioChanges = {},
   ): Promise<ScenarioServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'emergent-scenario-'));
     const env = {
@@ -95,7 +111,8 @@ export class ScenarioServer implements AsyncDisposable {
       EMERGENT_LOG_LEVEL: 'silent',
       ...settings,
     };
-    return new ScenarioServer(await start(env, clock), dataDir, env, docker, clock);
+    const running = await start(env, clock, changes);
+    return new ScenarioServer(running, dataDir, env, docker, clock, changes);
   }
 
   get url(): string {
@@ -106,10 +123,14 @@ export class ScenarioServer implements AsyncDisposable {
     return this.#running.adminToken.value;
   }
 
-  /** Stops the server and starts another one on the same data. */
-  async restart(): Promise<void> {
+  /** Stops the server and starts another one on the same data, after what happens meanwhile. */
+  async restart(
+    settings: Readonly<Record<string, string>> = {},
+    meanwhile: () => Promise<void> = async () => undefined,
+  ): Promise<void> {
     await this.#running[Symbol.asyncDispose]();
-    this.#running = await start(this.#env, this.#clock);
+    await meanwhile();
+    this.#running = await start({ ...this.#env, ...settings }, this.#clock, this.#changes);
   }
 
   async call(method: string, path: string, body?: unknown): Promise<Answer> {
@@ -171,8 +192,12 @@ export class ScenarioServer implements AsyncDisposable {
   }
 }
 
-async function start(env: Readonly<Record<string, string>>, clock: Clock): Promise<RunningServer> {
-  return serve(loadConfig(env), await testHost(), clock);
+async function start(
+  env: Readonly<Record<string, string>>,
+  clock: Clock,
+  { host, log }: ScenarioChanges,
+): Promise<RunningServer> {
+  return serve(loadConfig(env), { ...(await testHost()), ...host }, clock, log);
 }
 
 /** Every container and volume that carries the workspace's label. */
@@ -184,4 +209,14 @@ export async function resourcesOf(docker: Docker, id: string): Promise<string[]>
     ...containers.flatMap((container) => container.Names),
     ...volumes.map((volume) => volume.Name),
   ].toSorted();
+}
+
+/** The disk below the volume of a workspace, in mode `loop`. */
+export async function diskOf(
+  docker: Docker,
+  id: string,
+): Promise<{ readonly image: string; readonly mount: string }> {
+  const { Labels: labels } = await docker.getVolume(`agent-workspace-${id}`).inspect();
+  const mount = dirname(labels['dev.emergent.disk-files'] ?? '');
+  return { mount, image: join(dirname(dirname(mount)), `${id}.img`) };
 }

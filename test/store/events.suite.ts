@@ -131,6 +131,23 @@ export function eventTests(subject: () => Subject): void {
     });
   });
 
+  test('an incident is noted for the owner of its workspace, and dropped when that is gone', async () => {
+    const { store } = subject();
+    const row = await put(store, { status: 'ready' });
+    const incident = {
+      ...{ workspaceId: row.id, kind: 'memory_exceeded' as const },
+      ...{ at: new Date('2026-01-02T03:04:05.678Z'), detail: { process: 'python3', bytes: 7 } },
+    };
+    await store.events.recordIncident(incident);
+    expect((await store.events.list({ limit: 1 }))[0]).toMatchObject({
+      ...{ workspaceId: row.id, owner: row.owner, actor: 'sandbox', at: incident.at },
+      ...{ type: 'workspace.memory_exceeded', detail: incident.detail },
+    });
+    const gone = randomUUID();
+    await store.events.recordIncident({ ...incident, workspaceId: gone });
+    expect(await types(gone)).toEqual([]);
+  });
+
   test('a call is noted also when the workspace is not ready, or gone', async () => {
     const { store } = subject();
     const row = await put(store, { status: 'destroying', ttlSeconds: 60 });

@@ -113,6 +113,7 @@ export function workspaceTests(subject: () => Subject): void {
       desiredState: 'stopped',
       providerWorkspaceId: 'another-name',
       snapshotId: 'snapshot-2',
+      sealedEnv: 'bmV3',
     } as const;
     const after = await workspaces.transition(
       before.id,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
@@ -19,6 +19,17 @@ export interface PrivateEngineOptions {
   readonly images?: readonly string[];
   /** Gives it a bridge; without one its containers have no network. */
   readonly network?: boolean;
+  /** Lets it set rules in its own namespace, as an engine does on a host. */
+  readonly iptables?: boolean;
+  /** Keeps its containers running while it is stopped; unless told it does. */
+  readonly liveRestore?: boolean;
+  /** What it knows besides runc, in place of the shared engine's runsc. */
+  readonly runtimes?: Readonly<Record<string, PrivateRuntime>>;
+}
+
+export interface PrivateRuntime {
+  readonly path: string;
+  readonly runtimeArgs: readonly string[];
 }
 
 /**
@@ -30,11 +41,18 @@ export interface PrivateEngineOptions {
 export interface PrivateEngine extends AsyncDisposable {
   readonly socket: string;
   readonly docker: Docker;
+  /** The network namespace that is a host's network to it, for `nsenter`. */
+  readonly namespace: string;
   start(): Promise<void>;
   /** As an administrator stops it; with live-restore its containers go on running. */
   stop(): Promise<void>;
   /** As a crash ends it. */
   kill(): Promise<void>;
+  /**
+   * As a host that loses its power ends it, together with all its containers, networks and rules; what was on
+   * disk is there again after start().
+   */
+  cutPower(): Promise<void>;
   /** Ids of containers that run though the engine does not know them: it was killed while it started them. */
   strays(): Promise<readonly string[]>;
 }
@@ -48,17 +66,19 @@ export async function startPrivateEngine(
   await using starting = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'ee-'));
   starting.defer(() => removeTree(directory));
-  await writeFile(join(directory, 'daemon.json'), JSON.stringify(await settings(directory)));
-  const engine = starting.use(new EngineProcesses(directory, options.network ?? false));
+  await writeFile(join(directory, 'daemon.json'), JSON.stringify(await settings(options)));
+  const engine = starting.use(new EngineProcesses(directory, options));
   await engine.start();
   for (const image of options.images ?? []) await copyImage(image, engine.docker);
   const owned = starting.move();
   return {
     socket: engine.socket,
     docker: engine.docker,
+    namespace: engine.namespace,
     start: () => engine.start(),
     stop: () => engine.stop('SIGTERM'),
     kill: () => engine.stop('SIGKILL'),
+    cutPower: () => engine.cutPower(),
     strays: () => engine.strays(),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -76,7 +96,7 @@ class EngineProcesses implements AsyncDisposable {
   readonly #containerd: Daemon;
   readonly #dockerd: Daemon;
 
-  constructor(directory: string, network: boolean) {
+  constructor(directory: string, { network = false, iptables = false }: PrivateEngineOptions) {
     const at = (name: string): string => join(directory, name);
     this.#directory = directory;
     this.socket = at('docker.sock');
@@ -87,19 +107,25 @@ class EngineProcesses implements AsyncDisposable {
       ...['--root', at('containerd'), '--state', at('containerd-state')],
     ]);
     this.#dockerd = new Daemon(at('dockerd.log'), async () => [
-      ...['nsenter', `--net=/proc/${String(this.#containerd.pid)}/ns/net`],
+      ...['nsenter', `--net=${this.namespace}`],
       await programPath('dockerd'),
       ...['--config-file', at('daemon.json'), '--host', `unix://${this.socket}`],
       ...['--data-root', at('data'), '--exec-root', at('exec'), '--pidfile', at('docker.pid')],
-      ...['--containerd', at('containerd.sock'), '--iptables=false', '--ip6tables=false'],
+      ...['--containerd', at('containerd.sock'), '--ip6tables=false'],
+      ...[`--iptables=${String(iptables)}`],
       ...(network ? [] : ['--bridge=none']),
     ]);
+  }
+
+  get namespace(): string {
+    return `/proc/${String(this.#containerd.pid)}/ns/net`;
   }
 
   async start(): Promise<void> {
     const config = 'version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n';
     await writeFile(join(this.#directory, 'containerd.toml'), config);
     await this.#containerd.start();
+    await withDeadline('a network namespace', startMs, (signal) => this.#namespaceIsOwn(signal));
     await this.#dockerd.start();
     const answered = withDeadline('the private engine', startMs, (signal) => this.#answers(signal));
     answered.catch(() => undefined);
@@ -110,6 +136,19 @@ class EngineProcesses implements AsyncDisposable {
 
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     await this.#dockerd.stop(signal);
+  }
+
+  async cutPower(): Promise<void> {
+    await this.#dockerd.stop('SIGKILL');
+    await this.#containerd.stop('SIGKILL');
+    for (const { pid } of await processesOfEngine(this.#directory)) endProcess(pid);
+    // What lies in memory on a host.
+    for (const name of ['containerd-state', 'exec']) {
+      await unmountBelow(join(this.#directory, name));
+      await rm(join(this.#directory, name), { recursive: true, force: true });
+    }
+    await unmountBelow(this.#directory);
+    await rm(join(this.#directory, 'docker.pid'), { force: true });
   }
 
   async strays(): Promise<readonly string[]> {
@@ -134,6 +173,12 @@ class EngineProcesses implements AsyncDisposable {
       await this.#containerd.stop('SIGTERM');
       for (const { pid } of await processesOfEngine(this.#directory)) endProcess(pid);
     }
+  }
+
+  /** A dockerd that is faster than `unshare` would enter the machine's own namespace. */
+  async #namespaceIsOwn(signal: AbortSignal): Promise<void> {
+    const machine = await readlink('/proc/self/ns/net');
+    while ((await readlink(this.namespace)) === machine) await systemClock.sleep(5, signal);
   }
 
   async #answers(signal: AbortSignal): Promise<void> {
@@ -200,17 +245,26 @@ async function programPath(name: string): Promise<string> {
   return (await findProgram(name)) ?? name;
 }
 
-/** Live-restore, and the runtimes of the shared engine. */
-async function settings(directory: string): Promise<Record<string, unknown>> {
+async function settings({
+  liveRestore = true,
+  runtimes,
+}: PrivateEngineOptions): Promise<Record<string, unknown>> {
+  return { 'live-restore': liveRestore, runtimes: runtimes ?? (await sharedRuntimes()) };
+}
+
+/** The gVisor runtimes that the shared engine knows. */
+export async function sharedRuntimes(): Promise<Record<string, PrivateRuntime>> {
   const look = await findEngine();
   if (!look.engine) throw new Error(`no engine to take the runtimes from: ${look.reason}`);
   const known = Object.entries(look.engine.info.Runtimes ?? {});
   const added = known.filter(([name]) => name.startsWith('runsc'));
-  if (added.length === 0) throw new Error(`the engine knows no runsc to use in ${directory}`);
-  const runtimes = Object.fromEntries(
-    added.map(([name, { path, runtimeArgs }]) => [name, { path, runtimeArgs: runtimeArgs ?? [] }]),
+  if (added.length === 0) throw new Error('the shared engine knows no runsc');
+  return Object.fromEntries(
+    added.map(([name, { path = '', runtimeArgs }]) => [
+      name,
+      { path, runtimeArgs: runtimeArgs ?? [] },
+    ]),
   );
-  return { 'live-restore': true, runtimes };
 }
 
 async function copyImage(name: string, to: Docker): Promise<void> {
@@ -224,11 +278,15 @@ async function copyImage(name: string, to: Docker): Promise<void> {
 
 /** A removed container's mounts can outlive it for a moment; nothing under the directory may stay mounted. */
 async function removeTree(directory: string): Promise<void> {
+  await unmountBelow(directory);
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function unmountBelow(directory: string): Promise<void> {
   const mounted = mountPoints(await readFile('/proc/self/mountinfo', 'utf8'))
     .filter((path) => path.startsWith(`${directory}/`))
     .sort((left, right) => right.length - left.length);
   for (const path of mounted) {
     await run(['umount', '--lazy', path], { timeoutMs: 10_000 });
   }
-  await rm(directory, { recursive: true, force: true });
 }

@@ -16,6 +16,8 @@ export interface ServerProcessOptions {
   readonly env: Readonly<Record<string, string>>;
   /** The file that its log is appended to. */
   readonly log: string;
+  /** The network namespace that it runs in; this one unless told. */
+  readonly namespace?: string;
 }
 
 /** How a process ended. */
@@ -47,23 +49,24 @@ export class ServerProcess implements AsyncDisposable {
     const root = options.root ?? projectRoot;
     const log = await open(options.log, 'a');
     const main = join(root, 'src/cli/main.ts');
-    const child = spawn(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', main, 'serve', '--json'],
-      {
-        cwd: root,
-        // A session of its own: a Ctrl-C at the terminal ends it through us, in order.
-        detached: true,
-        stdio: ['ignore', 'pipe', log.fd],
-        env: {
-          PATH: process.env['PATH'],
-          HOME: process.env['HOME'],
-          NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
-          EMERGENT_SKIP_SETUP: '1',
-          ...options.env,
-        },
+    const argv = [
+      // Becomes the server, with its pid.
+      ...(options.namespace === undefined ? [] : ['nsenter', `--net=${options.namespace}`]),
+      ...[process.execPath, '--disable-warning=ExperimentalWarning', main, 'serve', '--json'],
+    ];
+    const child = spawn(argv[0] ?? '', argv.slice(1), {
+      cwd: root,
+      // A session of its own: a Ctrl-C at the terminal ends it through us, in order.
+      detached: true,
+      stdio: ['ignore', 'pipe', log.fd],
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
+        EMERGENT_SKIP_SETUP: '1',
+        ...options.env,
       },
-    );
+    });
     await log.close();
     if (!child.stdout) throw new Error('the server has no standard output');
     return new ServerProcess(child, child.stdout, options.log);

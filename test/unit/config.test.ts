@@ -36,6 +36,9 @@ describe('loadConfig', () => {
       defaultLimits: { cpu: 2, memoryBytes: 4 * GiB, diskBytes: 10 * GiB },
       defaultImage: undefined,
       allowUnsandboxed: false,
+      diskMode: 'auto',
+      idleFreezeSeconds: 5,
+      allowUnfilteredNetwork: false,
       nameservers: [],
     });
   });
@@ -66,6 +69,10 @@ describe('loadConfig', () => {
       WORKSPACE_DEFAULT_DISK: '1G',
       WORKSPACE_DEFAULT_IMAGE: 'debian:12',
       WORKSPACE_ALLOW_UNSANDBOXED: 'true',
+      WORKSPACE_ALLOW_UNFILTERED_NETWORK: 'true',
+      WORKSPACE_DISK_MODE: 'loop',
+      WORKSPACE_IDLE_FREEZE: 'off',
+      WORKSPACE_DISK_DIR: 'some/disks',
       WORKSPACE_NAMESERVERS: ' 9.9.9.9 ,, 2620:fe::fe',
     });
     expect(config).toEqual({
@@ -86,6 +93,10 @@ describe('loadConfig', () => {
       defaultLimits: { cpu: 0.5, memoryBytes: GiB / 2, diskBytes: GiB },
       defaultImage: 'debian:12',
       allowUnsandboxed: true,
+      diskMode: 'loop',
+      idleFreezeSeconds: null,
+      diskDir: resolve('some/disks'),
+      allowUnfilteredNetwork: true,
       nameservers: ['9.9.9.9', '2620:fe::fe'],
     });
   });
@@ -112,6 +123,7 @@ describe('loadConfig', () => {
       ...['EMERGENT_LOG_LEVEL', 'WORKSPACE_DEPLOYMENT_MODE', 'WORKSPACE_DEFAULT_TTL'],
       ...['WORKSPACE_DEFAULT_CPU', 'WORKSPACE_DEFAULT_MEMORY', 'WORKSPACE_DEFAULT_DISK'],
       ...['WORKSPACE_ALLOW_UNSANDBOXED', 'WORKSPACE_MAX_CONCURRENT', 'EMERGENT_EVENT_RETENTION'],
+      'WORKSPACE_IDLE_FREEZE',
     ]);
     const shown = settings.filter(({ name }) => values.has(name));
     expect(shown).toHaveLength(values.size);

@@ -6,7 +6,7 @@
 
 // Commands inside a sandbox. Package, message and field names and numbers are those of the E2B `envd`
 // protocol, so that clients of that protocol can talk to the agent. What that protocol does not have sits at
-// field number 100 and above. Reserved numbers belong to its terminals, which the agent does not serve yet.
+// field number 100 and above.
 //
 // A command is remembered after its end, with its output and how it ended: a detached one until too many ended
 // after it, any other for ten minutes at most. Of its output the last 64 MiB are kept (1 MiB where the sandbox has
@@ -365,9 +365,56 @@ func (x *ProcessInfo) GetDroppedBytes() uint64 {
 	return 0
 }
 
+// A terminal. Its leader is the leader of a session too; when it has ended, who is left in the terminal is hung up.
+type PTY struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Size          *PTY_Size              `protobuf:"bytes,1,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PTY) Reset() {
+	*x = PTY{}
+	mi := &file_process_process_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PTY) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PTY) ProtoMessage() {}
+
+func (x *PTY) ProtoReflect() protoreflect.Message {
+	mi := &file_process_process_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PTY.ProtoReflect.Descriptor instead.
+func (*PTY) Descriptor() ([]byte, []int) {
+	return file_process_process_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *PTY) GetSize() *PTY_Size {
+	if x != nil {
+		return x.Size
+	}
+	return nil
+}
+
 type StartRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Process *ProcessConfig         `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
+	// Gives the command a terminal for all three of its streams; `stdin` has no meaning then.
+	Pty *PTY `protobuf:"bytes,2,opt,name=pty,proto3,oneof" json:"pty,omitempty"`
 	// The caller's own name for the command; it cannot be used again while the command is remembered.
 	Tag *string `protobuf:"bytes,3,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
 	// True gives the command a standard input to be fed by SendInput; otherwise it reads end-of-file.
@@ -380,7 +427,7 @@ type StartRequest struct {
 
 func (x *StartRequest) Reset() {
 	*x = StartRequest{}
-	mi := &file_process_process_proto_msgTypes[3]
+	mi := &file_process_process_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -392,7 +439,7 @@ func (x *StartRequest) String() string {
 func (*StartRequest) ProtoMessage() {}
 
 func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[3]
+	mi := &file_process_process_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -405,12 +452,19 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
 func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{3}
+	return file_process_process_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StartRequest) GetProcess() *ProcessConfig {
 	if x != nil {
 		return x.Process
+	}
+	return nil
+}
+
+func (x *StartRequest) GetPty() *PTY {
+	if x != nil {
+		return x.Pty
 	}
 	return nil
 }
@@ -445,7 +499,7 @@ type StartResponse struct {
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_process_process_proto_msgTypes[4]
+	mi := &file_process_process_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -457,7 +511,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[4]
+	mi := &file_process_process_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -470,7 +524,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{4}
+	return file_process_process_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StartResponse) GetEvent() *ProcessEvent {
@@ -493,7 +547,7 @@ type ConnectRequest struct {
 
 func (x *ConnectRequest) Reset() {
 	*x = ConnectRequest{}
-	mi := &file_process_process_proto_msgTypes[5]
+	mi := &file_process_process_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -505,7 +559,7 @@ func (x *ConnectRequest) String() string {
 func (*ConnectRequest) ProtoMessage() {}
 
 func (x *ConnectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[5]
+	mi := &file_process_process_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -518,7 +572,7 @@ func (x *ConnectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectRequest.ProtoReflect.Descriptor instead.
 func (*ConnectRequest) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{5}
+	return file_process_process_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ConnectRequest) GetProcess() *ProcessSelector {
@@ -551,7 +605,7 @@ type ConnectResponse struct {
 
 func (x *ConnectResponse) Reset() {
 	*x = ConnectResponse{}
-	mi := &file_process_process_proto_msgTypes[6]
+	mi := &file_process_process_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -563,7 +617,7 @@ func (x *ConnectResponse) String() string {
 func (*ConnectResponse) ProtoMessage() {}
 
 func (x *ConnectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[6]
+	mi := &file_process_process_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -576,7 +630,7 @@ func (x *ConnectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectResponse.ProtoReflect.Descriptor instead.
 func (*ConnectResponse) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{6}
+	return file_process_process_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ConnectResponse) GetEvent() *ProcessEvent {
@@ -602,7 +656,7 @@ type ProcessEvent struct {
 
 func (x *ProcessEvent) Reset() {
 	*x = ProcessEvent{}
-	mi := &file_process_process_proto_msgTypes[7]
+	mi := &file_process_process_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -614,7 +668,7 @@ func (x *ProcessEvent) String() string {
 func (*ProcessEvent) ProtoMessage() {}
 
 func (x *ProcessEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[7]
+	mi := &file_process_process_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -627,7 +681,7 @@ func (x *ProcessEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEvent.ProtoReflect.Descriptor instead.
 func (*ProcessEvent) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{7}
+	return file_process_process_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ProcessEvent) GetEvent() isProcessEvent_Event {
@@ -726,7 +780,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_process_process_proto_msgTypes[8]
+	mi := &file_process_process_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -738,7 +792,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[8]
+	mi := &file_process_process_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -751,7 +805,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{8}
+	return file_process_process_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListRequest) GetEnded() bool {
@@ -770,7 +824,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_process_process_proto_msgTypes[9]
+	mi := &file_process_process_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -782,7 +836,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[9]
+	mi := &file_process_process_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -795,7 +849,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{9}
+	return file_process_process_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListResponse) GetProcesses() []*ProcessInfo {
@@ -810,6 +864,7 @@ type ProcessInput struct {
 	// Types that are valid to be assigned to Input:
 	//
 	//	*ProcessInput_Stdin
+	//	*ProcessInput_Pty
 	Input         isProcessInput_Input `protobuf_oneof:"input"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -817,7 +872,7 @@ type ProcessInput struct {
 
 func (x *ProcessInput) Reset() {
 	*x = ProcessInput{}
-	mi := &file_process_process_proto_msgTypes[10]
+	mi := &file_process_process_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -829,7 +884,7 @@ func (x *ProcessInput) String() string {
 func (*ProcessInput) ProtoMessage() {}
 
 func (x *ProcessInput) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[10]
+	mi := &file_process_process_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -842,7 +897,7 @@ func (x *ProcessInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessInput.ProtoReflect.Descriptor instead.
 func (*ProcessInput) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{10}
+	return file_process_process_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ProcessInput) GetInput() isProcessInput_Input {
@@ -861,6 +916,15 @@ func (x *ProcessInput) GetStdin() []byte {
 	return nil
 }
 
+func (x *ProcessInput) GetPty() []byte {
+	if x != nil {
+		if x, ok := x.Input.(*ProcessInput_Pty); ok {
+			return x.Pty
+		}
+	}
+	return nil
+}
+
 type isProcessInput_Input interface {
 	isProcessInput_Input()
 }
@@ -869,7 +933,13 @@ type ProcessInput_Stdin struct {
 	Stdin []byte `protobuf:"bytes,1,opt,name=stdin,proto3,oneof"`
 }
 
+type ProcessInput_Pty struct {
+	Pty []byte `protobuf:"bytes,2,opt,name=pty,proto3,oneof"`
+}
+
 func (*ProcessInput_Stdin) isProcessInput_Input() {}
+
+func (*ProcessInput_Pty) isProcessInput_Input() {}
 
 type SendInputRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -881,7 +951,7 @@ type SendInputRequest struct {
 
 func (x *SendInputRequest) Reset() {
 	*x = SendInputRequest{}
-	mi := &file_process_process_proto_msgTypes[11]
+	mi := &file_process_process_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +963,7 @@ func (x *SendInputRequest) String() string {
 func (*SendInputRequest) ProtoMessage() {}
 
 func (x *SendInputRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[11]
+	mi := &file_process_process_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +976,7 @@ func (x *SendInputRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendInputRequest.ProtoReflect.Descriptor instead.
 func (*SendInputRequest) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{11}
+	return file_process_process_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SendInputRequest) GetProcess() *ProcessSelector {
@@ -931,7 +1001,7 @@ type SendInputResponse struct {
 
 func (x *SendInputResponse) Reset() {
 	*x = SendInputResponse{}
-	mi := &file_process_process_proto_msgTypes[12]
+	mi := &file_process_process_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -943,7 +1013,7 @@ func (x *SendInputResponse) String() string {
 func (*SendInputResponse) ProtoMessage() {}
 
 func (x *SendInputResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[12]
+	mi := &file_process_process_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -956,20 +1026,22 @@ func (x *SendInputResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendInputResponse.ProtoReflect.Descriptor instead.
 func (*SendInputResponse) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{12}
+	return file_process_process_proto_rawDescGZIP(), []int{13}
 }
 
 type SendSignalRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Process       *ProcessSelector       `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
-	Signal        Signal                 `protobuf:"varint,2,opt,name=signal,proto3,enum=process.Signal" json:"signal,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Process *ProcessSelector       `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
+	Signal  Signal                 `protobuf:"varint,2,opt,name=signal,proto3,enum=process.Signal" json:"signal,omitempty"`
+	// Not 0: what is left of the group after so long gets SIGKILL. At most ten minutes.
+	GraceMs       uint32 `protobuf:"varint,100,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendSignalRequest) Reset() {
 	*x = SendSignalRequest{}
-	mi := &file_process_process_proto_msgTypes[13]
+	mi := &file_process_process_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1053,7 @@ func (x *SendSignalRequest) String() string {
 func (*SendSignalRequest) ProtoMessage() {}
 
 func (x *SendSignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[13]
+	mi := &file_process_process_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1066,7 @@ func (x *SendSignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendSignalRequest.ProtoReflect.Descriptor instead.
 func (*SendSignalRequest) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{13}
+	return file_process_process_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SendSignalRequest) GetProcess() *ProcessSelector {
@@ -1011,6 +1083,13 @@ func (x *SendSignalRequest) GetSignal() Signal {
 	return Signal_SIGNAL_UNSPECIFIED
 }
 
+func (x *SendSignalRequest) GetGraceMs() uint32 {
+	if x != nil {
+		return x.GraceMs
+	}
+	return 0
+}
+
 type SendSignalResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1019,7 +1098,7 @@ type SendSignalResponse struct {
 
 func (x *SendSignalResponse) Reset() {
 	*x = SendSignalResponse{}
-	mi := &file_process_process_proto_msgTypes[14]
+	mi := &file_process_process_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +1110,7 @@ func (x *SendSignalResponse) String() string {
 func (*SendSignalResponse) ProtoMessage() {}
 
 func (x *SendSignalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[14]
+	mi := &file_process_process_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +1123,7 @@ func (x *SendSignalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendSignalResponse.ProtoReflect.Descriptor instead.
 func (*SendSignalResponse) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{14}
+	return file_process_process_proto_rawDescGZIP(), []int{15}
 }
 
 type CloseStdinRequest struct {
@@ -1056,7 +1135,7 @@ type CloseStdinRequest struct {
 
 func (x *CloseStdinRequest) Reset() {
 	*x = CloseStdinRequest{}
-	mi := &file_process_process_proto_msgTypes[15]
+	mi := &file_process_process_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1068,7 +1147,7 @@ func (x *CloseStdinRequest) String() string {
 func (*CloseStdinRequest) ProtoMessage() {}
 
 func (x *CloseStdinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[15]
+	mi := &file_process_process_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1081,7 +1160,7 @@ func (x *CloseStdinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseStdinRequest.ProtoReflect.Descriptor instead.
 func (*CloseStdinRequest) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{15}
+	return file_process_process_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CloseStdinRequest) GetProcess() *ProcessSelector {
@@ -1099,7 +1178,7 @@ type CloseStdinResponse struct {
 
 func (x *CloseStdinResponse) Reset() {
 	*x = CloseStdinResponse{}
-	mi := &file_process_process_proto_msgTypes[16]
+	mi := &file_process_process_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1111,7 +1190,7 @@ func (x *CloseStdinResponse) String() string {
 func (*CloseStdinResponse) ProtoMessage() {}
 
 func (x *CloseStdinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[16]
+	mi := &file_process_process_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1124,7 +1203,148 @@ func (x *CloseStdinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseStdinResponse.ProtoReflect.Descriptor instead.
 func (*CloseStdinResponse) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{16}
+	return file_process_process_proto_rawDescGZIP(), []int{17}
+}
+
+type UpdateRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Process       *ProcessSelector       `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
+	Pty           *PTY                   `protobuf:"bytes,2,opt,name=pty,proto3,oneof" json:"pty,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateRequest) Reset() {
+	*x = UpdateRequest{}
+	mi := &file_process_process_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateRequest) ProtoMessage() {}
+
+func (x *UpdateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_process_process_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateRequest.ProtoReflect.Descriptor instead.
+func (*UpdateRequest) Descriptor() ([]byte, []int) {
+	return file_process_process_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *UpdateRequest) GetProcess() *ProcessSelector {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
+func (x *UpdateRequest) GetPty() *PTY {
+	if x != nil {
+		return x.Pty
+	}
+	return nil
+}
+
+type UpdateResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateResponse) Reset() {
+	*x = UpdateResponse{}
+	mi := &file_process_process_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateResponse) ProtoMessage() {}
+
+func (x *UpdateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_process_process_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateResponse.ProtoReflect.Descriptor instead.
+func (*UpdateResponse) Descriptor() ([]byte, []int) {
+	return file_process_process_proto_rawDescGZIP(), []int{19}
+}
+
+// In characters, each from 1 to 65535.
+type PTY_Size struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cols          uint32                 `protobuf:"varint,1,opt,name=cols,proto3" json:"cols,omitempty"`
+	Rows          uint32                 `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PTY_Size) Reset() {
+	*x = PTY_Size{}
+	mi := &file_process_process_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PTY_Size) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PTY_Size) ProtoMessage() {}
+
+func (x *PTY_Size) ProtoReflect() protoreflect.Message {
+	mi := &file_process_process_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PTY_Size.ProtoReflect.Descriptor instead.
+func (*PTY_Size) Descriptor() ([]byte, []int) {
+	return file_process_process_proto_rawDescGZIP(), []int{3, 0}
+}
+
+func (x *PTY_Size) GetCols() uint32 {
+	if x != nil {
+		return x.Cols
+	}
+	return 0
+}
+
+func (x *PTY_Size) GetRows() uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
 }
 
 type ProcessEvent_StartEvent struct {
@@ -1138,7 +1358,7 @@ type ProcessEvent_StartEvent struct {
 
 func (x *ProcessEvent_StartEvent) Reset() {
 	*x = ProcessEvent_StartEvent{}
-	mi := &file_process_process_proto_msgTypes[18]
+	mi := &file_process_process_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1150,7 +1370,7 @@ func (x *ProcessEvent_StartEvent) String() string {
 func (*ProcessEvent_StartEvent) ProtoMessage() {}
 
 func (x *ProcessEvent_StartEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[18]
+	mi := &file_process_process_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1163,7 +1383,7 @@ func (x *ProcessEvent_StartEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEvent_StartEvent.ProtoReflect.Descriptor instead.
 func (*ProcessEvent_StartEvent) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{7, 0}
+	return file_process_process_proto_rawDescGZIP(), []int{8, 0}
 }
 
 func (x *ProcessEvent_StartEvent) GetPid() uint32 {
@@ -1186,6 +1406,7 @@ type ProcessEvent_DataEvent struct {
 	//
 	//	*ProcessEvent_DataEvent_Stdout
 	//	*ProcessEvent_DataEvent_Stderr
+	//	*ProcessEvent_DataEvent_Pty
 	Output        isProcessEvent_DataEvent_Output `protobuf_oneof:"output"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1193,7 +1414,7 @@ type ProcessEvent_DataEvent struct {
 
 func (x *ProcessEvent_DataEvent) Reset() {
 	*x = ProcessEvent_DataEvent{}
-	mi := &file_process_process_proto_msgTypes[19]
+	mi := &file_process_process_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1426,7 @@ func (x *ProcessEvent_DataEvent) String() string {
 func (*ProcessEvent_DataEvent) ProtoMessage() {}
 
 func (x *ProcessEvent_DataEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[19]
+	mi := &file_process_process_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1439,7 @@ func (x *ProcessEvent_DataEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEvent_DataEvent.ProtoReflect.Descriptor instead.
 func (*ProcessEvent_DataEvent) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{7, 1}
+	return file_process_process_proto_rawDescGZIP(), []int{8, 1}
 }
 
 func (x *ProcessEvent_DataEvent) GetOutput() isProcessEvent_DataEvent_Output {
@@ -1246,6 +1467,15 @@ func (x *ProcessEvent_DataEvent) GetStderr() []byte {
 	return nil
 }
 
+func (x *ProcessEvent_DataEvent) GetPty() []byte {
+	if x != nil {
+		if x, ok := x.Output.(*ProcessEvent_DataEvent_Pty); ok {
+			return x.Pty
+		}
+	}
+	return nil
+}
+
 type isProcessEvent_DataEvent_Output interface {
 	isProcessEvent_DataEvent_Output()
 }
@@ -1258,9 +1488,15 @@ type ProcessEvent_DataEvent_Stderr struct {
 	Stderr []byte `protobuf:"bytes,2,opt,name=stderr,proto3,oneof"`
 }
 
+type ProcessEvent_DataEvent_Pty struct {
+	Pty []byte `protobuf:"bytes,3,opt,name=pty,proto3,oneof"`
+}
+
 func (*ProcessEvent_DataEvent_Stdout) isProcessEvent_DataEvent_Output() {}
 
 func (*ProcessEvent_DataEvent_Stderr) isProcessEvent_DataEvent_Output() {}
+
+func (*ProcessEvent_DataEvent_Pty) isProcessEvent_DataEvent_Output() {}
 
 type ProcessEvent_EndEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1269,15 +1505,17 @@ type ProcessEvent_EndEvent struct {
 	// True when the command ended by itself, false when a signal ended it.
 	Exited bool `protobuf:"varint,2,opt,name=exited,proto3" json:"exited,omitempty"`
 	// "exit status 3" or "signal: SIGKILL".
-	Status        string  `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
-	Error         *string `protobuf:"bytes,4,opt,name=error,proto3,oneof" json:"error,omitempty"`
+	Status string  `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	Error  *string `protobuf:"bytes,4,opt,name=error,proto3,oneof" json:"error,omitempty"`
+	// Others of its process group were still there when its end was told.
+	Background    bool `protobuf:"varint,100,opt,name=background,proto3" json:"background,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ProcessEvent_EndEvent) Reset() {
 	*x = ProcessEvent_EndEvent{}
-	mi := &file_process_process_proto_msgTypes[20]
+	mi := &file_process_process_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1289,7 +1527,7 @@ func (x *ProcessEvent_EndEvent) String() string {
 func (*ProcessEvent_EndEvent) ProtoMessage() {}
 
 func (x *ProcessEvent_EndEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[20]
+	mi := &file_process_process_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1302,7 +1540,7 @@ func (x *ProcessEvent_EndEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEvent_EndEvent.ProtoReflect.Descriptor instead.
 func (*ProcessEvent_EndEvent) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{7, 2}
+	return file_process_process_proto_rawDescGZIP(), []int{8, 2}
 }
 
 func (x *ProcessEvent_EndEvent) GetExitCode() int32 {
@@ -1333,6 +1571,13 @@ func (x *ProcessEvent_EndEvent) GetError() string {
 	return ""
 }
 
+func (x *ProcessEvent_EndEvent) GetBackground() bool {
+	if x != nil {
+		return x.Background
+	}
+	return false
+}
+
 type ProcessEvent_KeepAlive struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1341,7 +1586,7 @@ type ProcessEvent_KeepAlive struct {
 
 func (x *ProcessEvent_KeepAlive) Reset() {
 	*x = ProcessEvent_KeepAlive{}
-	mi := &file_process_process_proto_msgTypes[21]
+	mi := &file_process_process_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1353,7 +1598,7 @@ func (x *ProcessEvent_KeepAlive) String() string {
 func (*ProcessEvent_KeepAlive) ProtoMessage() {}
 
 func (x *ProcessEvent_KeepAlive) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[21]
+	mi := &file_process_process_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1366,7 +1611,7 @@ func (x *ProcessEvent_KeepAlive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEvent_KeepAlive.ProtoReflect.Descriptor instead.
 func (*ProcessEvent_KeepAlive) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{7, 3}
+	return file_process_process_proto_rawDescGZIP(), []int{8, 3}
 }
 
 // Output that is lost to this reader, at this place of the stream.
@@ -1379,7 +1624,7 @@ type ProcessEvent_SkippedEvent struct {
 
 func (x *ProcessEvent_SkippedEvent) Reset() {
 	*x = ProcessEvent_SkippedEvent{}
-	mi := &file_process_process_proto_msgTypes[22]
+	mi := &file_process_process_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1636,7 @@ func (x *ProcessEvent_SkippedEvent) String() string {
 func (*ProcessEvent_SkippedEvent) ProtoMessage() {}
 
 func (x *ProcessEvent_SkippedEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_process_process_proto_msgTypes[22]
+	mi := &file_process_process_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1649,7 @@ func (x *ProcessEvent_SkippedEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEvent_SkippedEvent.ProtoReflect.Descriptor instead.
 func (*ProcessEvent_SkippedEvent) Descriptor() ([]byte, []int) {
-	return file_process_process_proto_rawDescGZIP(), []int{7, 4}
+	return file_process_process_proto_rawDescGZIP(), []int{8, 4}
 }
 
 func (x *ProcessEvent_SkippedEvent) GetBytes() uint64 {
@@ -1443,14 +1688,21 @@ const file_process_process_proto_rawDesc = "" +
 	"\x03end\x18g \x01(\v2\x1e.process.ProcessEvent.EndEventR\x03end\x12!\n" +
 	"\foutput_bytes\x18h \x01(\x04R\voutputBytes\x12#\n" +
 	"\rdropped_bytes\x18i \x01(\x04R\fdroppedBytesB\x06\n" +
-	"\x04_tag\"\xa6\x01\n" +
+	"\x04_tag\"\\\n" +
+	"\x03PTY\x12%\n" +
+	"\x04size\x18\x01 \x01(\v2\x11.process.PTY.SizeR\x04size\x1a.\n" +
+	"\x04Size\x12\x12\n" +
+	"\x04cols\x18\x01 \x01(\rR\x04cols\x12\x12\n" +
+	"\x04rows\x18\x02 \x01(\rR\x04rows\"\xcd\x01\n" +
 	"\fStartRequest\x120\n" +
-	"\aprocess\x18\x01 \x01(\v2\x16.process.ProcessConfigR\aprocess\x12\x15\n" +
-	"\x03tag\x18\x03 \x01(\tH\x00R\x03tag\x88\x01\x01\x12\x19\n" +
-	"\x05stdin\x18\x04 \x01(\bH\x01R\x05stdin\x88\x01\x01\x12\x1a\n" +
+	"\aprocess\x18\x01 \x01(\v2\x16.process.ProcessConfigR\aprocess\x12#\n" +
+	"\x03pty\x18\x02 \x01(\v2\f.process.PTYH\x00R\x03pty\x88\x01\x01\x12\x15\n" +
+	"\x03tag\x18\x03 \x01(\tH\x01R\x03tag\x88\x01\x01\x12\x19\n" +
+	"\x05stdin\x18\x04 \x01(\bH\x02R\x05stdin\x88\x01\x01\x12\x1a\n" +
 	"\bdetached\x18d \x01(\bR\bdetachedB\x06\n" +
+	"\x04_ptyB\x06\n" +
 	"\x04_tagB\b\n" +
-	"\x06_stdinJ\x04\b\x02\x10\x03\"<\n" +
+	"\x06_stdin\"<\n" +
 	"\rStartResponse\x12+\n" +
 	"\x05event\x18\x01 \x01(\v2\x15.process.ProcessEventR\x05event\"y\n" +
 	"\x0eConnectRequest\x122\n" +
@@ -1458,7 +1710,7 @@ const file_process_process_proto_rawDesc = "" +
 	"\x06offset\x18d \x01(\x04R\x06offset\x12\x1b\n" +
 	"\tuntil_now\x18e \x01(\bR\buntilNow\">\n" +
 	"\x0fConnectResponse\x12+\n" +
-	"\x05event\x18\x01 \x01(\v2\x15.process.ProcessEventR\x05event\"\x83\x05\n" +
+	"\x05event\x18\x01 \x01(\v2\x15.process.ProcessEventR\x05event\"\xb2\x05\n" +
 	"\fProcessEvent\x128\n" +
 	"\x05start\x18\x01 \x01(\v2 .process.ProcessEvent.StartEventH\x00R\x05start\x125\n" +
 	"\x04data\x18\x02 \x01(\v2\x1f.process.ProcessEvent.DataEventH\x00R\x04data\x122\n" +
@@ -1468,16 +1720,20 @@ const file_process_process_proto_rawDesc = "" +
 	"\n" +
 	"StartEvent\x12\x10\n" +
 	"\x03pid\x18\x01 \x01(\rR\x03pid\x12\"\n" +
-	"\rstarted_at_ms\x18d \x01(\x04R\vstartedAtMs\x1aO\n" +
+	"\rstarted_at_ms\x18d \x01(\x04R\vstartedAtMs\x1a]\n" +
 	"\tDataEvent\x12\x18\n" +
 	"\x06stdout\x18\x01 \x01(\fH\x00R\x06stdout\x12\x18\n" +
-	"\x06stderr\x18\x02 \x01(\fH\x00R\x06stderrB\b\n" +
-	"\x06outputJ\x04\b\x03\x10\x04\x1a|\n" +
+	"\x06stderr\x18\x02 \x01(\fH\x00R\x06stderr\x12\x12\n" +
+	"\x03pty\x18\x03 \x01(\fH\x00R\x03ptyB\b\n" +
+	"\x06output\x1a\x9c\x01\n" +
 	"\bEndEvent\x12\x1b\n" +
 	"\texit_code\x18\x01 \x01(\x11R\bexitCode\x12\x16\n" +
 	"\x06exited\x18\x02 \x01(\bR\x06exited\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\tR\x06status\x12\x19\n" +
-	"\x05error\x18\x04 \x01(\tH\x00R\x05error\x88\x01\x01B\b\n" +
+	"\x05error\x18\x04 \x01(\tH\x00R\x05error\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"background\x18d \x01(\bR\n" +
+	"backgroundB\b\n" +
 	"\x06_error\x1a\v\n" +
 	"\tKeepAlive\x1a$\n" +
 	"\fSkippedEvent\x12\x14\n" +
@@ -1486,21 +1742,28 @@ const file_process_process_proto_rawDesc = "" +
 	"\vListRequest\x12\x14\n" +
 	"\x05ended\x18d \x01(\bR\x05ended\"B\n" +
 	"\fListResponse\x122\n" +
-	"\tprocesses\x18\x01 \x03(\v2\x14.process.ProcessInfoR\tprocesses\"5\n" +
+	"\tprocesses\x18\x01 \x03(\v2\x14.process.ProcessInfoR\tprocesses\"C\n" +
 	"\fProcessInput\x12\x16\n" +
-	"\x05stdin\x18\x01 \x01(\fH\x00R\x05stdinB\a\n" +
-	"\x05inputJ\x04\b\x02\x10\x03\"s\n" +
+	"\x05stdin\x18\x01 \x01(\fH\x00R\x05stdin\x12\x12\n" +
+	"\x03pty\x18\x02 \x01(\fH\x00R\x03ptyB\a\n" +
+	"\x05input\"s\n" +
 	"\x10SendInputRequest\x122\n" +
 	"\aprocess\x18\x01 \x01(\v2\x18.process.ProcessSelectorR\aprocess\x12+\n" +
 	"\x05input\x18\x02 \x01(\v2\x15.process.ProcessInputR\x05input\"\x13\n" +
-	"\x11SendInputResponse\"p\n" +
+	"\x11SendInputResponse\"\x8b\x01\n" +
 	"\x11SendSignalRequest\x122\n" +
 	"\aprocess\x18\x01 \x01(\v2\x18.process.ProcessSelectorR\aprocess\x12'\n" +
-	"\x06signal\x18\x02 \x01(\x0e2\x0f.process.SignalR\x06signal\"\x14\n" +
+	"\x06signal\x18\x02 \x01(\x0e2\x0f.process.SignalR\x06signal\x12\x19\n" +
+	"\bgrace_ms\x18d \x01(\rR\agraceMs\"\x14\n" +
 	"\x12SendSignalResponse\"G\n" +
 	"\x11CloseStdinRequest\x122\n" +
 	"\aprocess\x18\x01 \x01(\v2\x18.process.ProcessSelectorR\aprocess\"\x14\n" +
-	"\x12CloseStdinResponse*\xaa\x01\n" +
+	"\x12CloseStdinResponse\"p\n" +
+	"\rUpdateRequest\x122\n" +
+	"\aprocess\x18\x01 \x01(\v2\x18.process.ProcessSelectorR\aprocess\x12#\n" +
+	"\x03pty\x18\x02 \x01(\v2\f.process.PTYH\x00R\x03pty\x88\x01\x01B\x06\n" +
+	"\x04_pty\"\x10\n" +
+	"\x0eUpdateResponse*\xaa\x01\n" +
 	"\x06Signal\x12\x16\n" +
 	"\x12SIGNAL_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSIGNAL_SIGHUP\x10\x01\x12\x11\n" +
@@ -1510,7 +1773,7 @@ const file_process_process_proto_rawDesc = "" +
 	"\x0eSIGNAL_SIGUSR1\x10\n" +
 	"\x12\x12\n" +
 	"\x0eSIGNAL_SIGUSR2\x10\f\x12\x12\n" +
-	"\x0eSIGNAL_SIGTERM\x10\x0f2\x8a\x03\n" +
+	"\x0eSIGNAL_SIGTERM\x10\x0f2\xc5\x03\n" +
 	"\aProcess\x128\n" +
 	"\x05Start\x12\x15.process.StartRequest\x1a\x16.process.StartResponse0\x01\x12>\n" +
 	"\aConnect\x12\x17.process.ConnectRequest\x1a\x18.process.ConnectResponse0\x01\x123\n" +
@@ -1519,7 +1782,8 @@ const file_process_process_proto_rawDesc = "" +
 	"\n" +
 	"SendSignal\x12\x1a.process.SendSignalRequest\x1a\x1b.process.SendSignalResponse\x12E\n" +
 	"\n" +
-	"CloseStdin\x12\x1a.process.CloseStdinRequest\x1a\x1b.process.CloseStdinResponseB Z\x1eemergent.dev/guest/gen/processb\x06proto3"
+	"CloseStdin\x12\x1a.process.CloseStdinRequest\x1a\x1b.process.CloseStdinResponse\x129\n" +
+	"\x06Update\x12\x16.process.UpdateRequest\x1a\x17.process.UpdateResponseB Z\x1eemergent.dev/guest/gen/processb\x06proto3"
 
 var (
 	file_process_process_proto_rawDescOnce sync.Once
@@ -1534,69 +1798,79 @@ func file_process_process_proto_rawDescGZIP() []byte {
 }
 
 var file_process_process_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_process_process_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_process_process_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_process_process_proto_goTypes = []any{
 	(Signal)(0),                       // 0: process.Signal
 	(*ProcessConfig)(nil),             // 1: process.ProcessConfig
 	(*ProcessSelector)(nil),           // 2: process.ProcessSelector
 	(*ProcessInfo)(nil),               // 3: process.ProcessInfo
-	(*StartRequest)(nil),              // 4: process.StartRequest
-	(*StartResponse)(nil),             // 5: process.StartResponse
-	(*ConnectRequest)(nil),            // 6: process.ConnectRequest
-	(*ConnectResponse)(nil),           // 7: process.ConnectResponse
-	(*ProcessEvent)(nil),              // 8: process.ProcessEvent
-	(*ListRequest)(nil),               // 9: process.ListRequest
-	(*ListResponse)(nil),              // 10: process.ListResponse
-	(*ProcessInput)(nil),              // 11: process.ProcessInput
-	(*SendInputRequest)(nil),          // 12: process.SendInputRequest
-	(*SendInputResponse)(nil),         // 13: process.SendInputResponse
-	(*SendSignalRequest)(nil),         // 14: process.SendSignalRequest
-	(*SendSignalResponse)(nil),        // 15: process.SendSignalResponse
-	(*CloseStdinRequest)(nil),         // 16: process.CloseStdinRequest
-	(*CloseStdinResponse)(nil),        // 17: process.CloseStdinResponse
-	nil,                               // 18: process.ProcessConfig.EnvsEntry
-	(*ProcessEvent_StartEvent)(nil),   // 19: process.ProcessEvent.StartEvent
-	(*ProcessEvent_DataEvent)(nil),    // 20: process.ProcessEvent.DataEvent
-	(*ProcessEvent_EndEvent)(nil),     // 21: process.ProcessEvent.EndEvent
-	(*ProcessEvent_KeepAlive)(nil),    // 22: process.ProcessEvent.KeepAlive
-	(*ProcessEvent_SkippedEvent)(nil), // 23: process.ProcessEvent.SkippedEvent
+	(*PTY)(nil),                       // 4: process.PTY
+	(*StartRequest)(nil),              // 5: process.StartRequest
+	(*StartResponse)(nil),             // 6: process.StartResponse
+	(*ConnectRequest)(nil),            // 7: process.ConnectRequest
+	(*ConnectResponse)(nil),           // 8: process.ConnectResponse
+	(*ProcessEvent)(nil),              // 9: process.ProcessEvent
+	(*ListRequest)(nil),               // 10: process.ListRequest
+	(*ListResponse)(nil),              // 11: process.ListResponse
+	(*ProcessInput)(nil),              // 12: process.ProcessInput
+	(*SendInputRequest)(nil),          // 13: process.SendInputRequest
+	(*SendInputResponse)(nil),         // 14: process.SendInputResponse
+	(*SendSignalRequest)(nil),         // 15: process.SendSignalRequest
+	(*SendSignalResponse)(nil),        // 16: process.SendSignalResponse
+	(*CloseStdinRequest)(nil),         // 17: process.CloseStdinRequest
+	(*CloseStdinResponse)(nil),        // 18: process.CloseStdinResponse
+	(*UpdateRequest)(nil),             // 19: process.UpdateRequest
+	(*UpdateResponse)(nil),            // 20: process.UpdateResponse
+	nil,                               // 21: process.ProcessConfig.EnvsEntry
+	(*PTY_Size)(nil),                  // 22: process.PTY.Size
+	(*ProcessEvent_StartEvent)(nil),   // 23: process.ProcessEvent.StartEvent
+	(*ProcessEvent_DataEvent)(nil),    // 24: process.ProcessEvent.DataEvent
+	(*ProcessEvent_EndEvent)(nil),     // 25: process.ProcessEvent.EndEvent
+	(*ProcessEvent_KeepAlive)(nil),    // 26: process.ProcessEvent.KeepAlive
+	(*ProcessEvent_SkippedEvent)(nil), // 27: process.ProcessEvent.SkippedEvent
 }
 var file_process_process_proto_depIdxs = []int32{
-	18, // 0: process.ProcessConfig.envs:type_name -> process.ProcessConfig.EnvsEntry
+	21, // 0: process.ProcessConfig.envs:type_name -> process.ProcessConfig.EnvsEntry
 	1,  // 1: process.ProcessInfo.config:type_name -> process.ProcessConfig
-	21, // 2: process.ProcessInfo.end:type_name -> process.ProcessEvent.EndEvent
-	1,  // 3: process.StartRequest.process:type_name -> process.ProcessConfig
-	8,  // 4: process.StartResponse.event:type_name -> process.ProcessEvent
-	2,  // 5: process.ConnectRequest.process:type_name -> process.ProcessSelector
-	8,  // 6: process.ConnectResponse.event:type_name -> process.ProcessEvent
-	19, // 7: process.ProcessEvent.start:type_name -> process.ProcessEvent.StartEvent
-	20, // 8: process.ProcessEvent.data:type_name -> process.ProcessEvent.DataEvent
-	21, // 9: process.ProcessEvent.end:type_name -> process.ProcessEvent.EndEvent
-	22, // 10: process.ProcessEvent.keepalive:type_name -> process.ProcessEvent.KeepAlive
-	23, // 11: process.ProcessEvent.skipped:type_name -> process.ProcessEvent.SkippedEvent
-	3,  // 12: process.ListResponse.processes:type_name -> process.ProcessInfo
-	2,  // 13: process.SendInputRequest.process:type_name -> process.ProcessSelector
-	11, // 14: process.SendInputRequest.input:type_name -> process.ProcessInput
-	2,  // 15: process.SendSignalRequest.process:type_name -> process.ProcessSelector
-	0,  // 16: process.SendSignalRequest.signal:type_name -> process.Signal
-	2,  // 17: process.CloseStdinRequest.process:type_name -> process.ProcessSelector
-	4,  // 18: process.Process.Start:input_type -> process.StartRequest
-	6,  // 19: process.Process.Connect:input_type -> process.ConnectRequest
-	9,  // 20: process.Process.List:input_type -> process.ListRequest
-	12, // 21: process.Process.SendInput:input_type -> process.SendInputRequest
-	14, // 22: process.Process.SendSignal:input_type -> process.SendSignalRequest
-	16, // 23: process.Process.CloseStdin:input_type -> process.CloseStdinRequest
-	5,  // 24: process.Process.Start:output_type -> process.StartResponse
-	7,  // 25: process.Process.Connect:output_type -> process.ConnectResponse
-	10, // 26: process.Process.List:output_type -> process.ListResponse
-	13, // 27: process.Process.SendInput:output_type -> process.SendInputResponse
-	15, // 28: process.Process.SendSignal:output_type -> process.SendSignalResponse
-	17, // 29: process.Process.CloseStdin:output_type -> process.CloseStdinResponse
-	24, // [24:30] is the sub-list for method output_type
-	18, // [18:24] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	25, // 2: process.ProcessInfo.end:type_name -> process.ProcessEvent.EndEvent
+	22, // 3: process.PTY.size:type_name -> process.PTY.Size
+	1,  // 4: process.StartRequest.process:type_name -> process.ProcessConfig
+	4,  // 5: process.StartRequest.pty:type_name -> process.PTY
+	9,  // 6: process.StartResponse.event:type_name -> process.ProcessEvent
+	2,  // 7: process.ConnectRequest.process:type_name -> process.ProcessSelector
+	9,  // 8: process.ConnectResponse.event:type_name -> process.ProcessEvent
+	23, // 9: process.ProcessEvent.start:type_name -> process.ProcessEvent.StartEvent
+	24, // 10: process.ProcessEvent.data:type_name -> process.ProcessEvent.DataEvent
+	25, // 11: process.ProcessEvent.end:type_name -> process.ProcessEvent.EndEvent
+	26, // 12: process.ProcessEvent.keepalive:type_name -> process.ProcessEvent.KeepAlive
+	27, // 13: process.ProcessEvent.skipped:type_name -> process.ProcessEvent.SkippedEvent
+	3,  // 14: process.ListResponse.processes:type_name -> process.ProcessInfo
+	2,  // 15: process.SendInputRequest.process:type_name -> process.ProcessSelector
+	12, // 16: process.SendInputRequest.input:type_name -> process.ProcessInput
+	2,  // 17: process.SendSignalRequest.process:type_name -> process.ProcessSelector
+	0,  // 18: process.SendSignalRequest.signal:type_name -> process.Signal
+	2,  // 19: process.CloseStdinRequest.process:type_name -> process.ProcessSelector
+	2,  // 20: process.UpdateRequest.process:type_name -> process.ProcessSelector
+	4,  // 21: process.UpdateRequest.pty:type_name -> process.PTY
+	5,  // 22: process.Process.Start:input_type -> process.StartRequest
+	7,  // 23: process.Process.Connect:input_type -> process.ConnectRequest
+	10, // 24: process.Process.List:input_type -> process.ListRequest
+	13, // 25: process.Process.SendInput:input_type -> process.SendInputRequest
+	15, // 26: process.Process.SendSignal:input_type -> process.SendSignalRequest
+	17, // 27: process.Process.CloseStdin:input_type -> process.CloseStdinRequest
+	19, // 28: process.Process.Update:input_type -> process.UpdateRequest
+	6,  // 29: process.Process.Start:output_type -> process.StartResponse
+	8,  // 30: process.Process.Connect:output_type -> process.ConnectResponse
+	11, // 31: process.Process.List:output_type -> process.ListResponse
+	14, // 32: process.Process.SendInput:output_type -> process.SendInputResponse
+	16, // 33: process.Process.SendSignal:output_type -> process.SendSignalResponse
+	18, // 34: process.Process.CloseStdin:output_type -> process.CloseStdinResponse
+	20, // 35: process.Process.Update:output_type -> process.UpdateResponse
+	29, // [29:36] is the sub-list for method output_type
+	22, // [22:29] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_process_process_proto_init() }
@@ -1610,29 +1884,32 @@ func file_process_process_proto_init() {
 		(*ProcessSelector_Tag)(nil),
 	}
 	file_process_process_proto_msgTypes[2].OneofWrappers = []any{}
-	file_process_process_proto_msgTypes[3].OneofWrappers = []any{}
-	file_process_process_proto_msgTypes[7].OneofWrappers = []any{
+	file_process_process_proto_msgTypes[4].OneofWrappers = []any{}
+	file_process_process_proto_msgTypes[8].OneofWrappers = []any{
 		(*ProcessEvent_Start)(nil),
 		(*ProcessEvent_Data)(nil),
 		(*ProcessEvent_End)(nil),
 		(*ProcessEvent_Keepalive)(nil),
 		(*ProcessEvent_Skipped)(nil),
 	}
-	file_process_process_proto_msgTypes[10].OneofWrappers = []any{
+	file_process_process_proto_msgTypes[11].OneofWrappers = []any{
 		(*ProcessInput_Stdin)(nil),
+		(*ProcessInput_Pty)(nil),
 	}
-	file_process_process_proto_msgTypes[19].OneofWrappers = []any{
+	file_process_process_proto_msgTypes[18].OneofWrappers = []any{}
+	file_process_process_proto_msgTypes[23].OneofWrappers = []any{
 		(*ProcessEvent_DataEvent_Stdout)(nil),
 		(*ProcessEvent_DataEvent_Stderr)(nil),
+		(*ProcessEvent_DataEvent_Pty)(nil),
 	}
-	file_process_process_proto_msgTypes[20].OneofWrappers = []any{}
+	file_process_process_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_process_process_proto_rawDesc), len(file_process_process_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   23,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,6 +1,7 @@
 import type { FastifyHttpOptions } from 'fastify';
 import type { Server } from 'node:http';
 import type { ApiLimits } from '../context.ts';
+import { isTerminalUpgrade } from '../terminal/upgrade.ts';
 import { requestIdOf } from './request-id.ts';
 
 /** Longest request line and headers together: a path of 4,096 bytes, percent-encoded, and room for the rest. */
@@ -28,6 +29,8 @@ export function serverOptions(limits: ApiLimits): FastifyHttpOptions<Server> {
       maxHeaderSize: maxHeaderBytes,
       // Node would refuse it without a body; a hook does it in JSON.
       requireHostHeader: false,
+      // Anybody else's wish for another protocol is ignored, as HTTP allows.
+      shouldUpgradeCallback: isTerminalUpgrade,
       keepAlive: true,
       keepAliveInitialDelay: tcpKeepAliveMs,
     },

@@ -46,6 +46,7 @@ export function bashRoutes(api: Api, context: ApiContext): void {
             ...workspaceErrors,
             'file_not_found',
             'permission_denied',
+            'no_shell',
           ),
         },
       },

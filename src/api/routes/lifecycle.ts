@@ -5,7 +5,7 @@ import type { Workspace } from '../../domain/workspace.ts';
 import type { Api, ApiContext } from '../context.ts';
 import { callerOf } from '../context.ts';
 import { answer } from '../schemas/answer.ts';
-import { changeErrors, errorResponses, jsonBodyErrors } from '../schemas/error.ts';
+import { changeErrors, errorResponses, imageErrors, jsonBodyErrors } from '../schemas/error.ts';
 import { id, noBody, noQuery } from '../schemas/text.ts';
 import { presentWorkspace, workspace } from '../schemas/workspace.ts';
 
@@ -38,7 +38,7 @@ export function lifecycleRoutes(api: Api, { engine }: ApiContext): void {
       operationId: 'resumeWorkspace',
       summary: 'Start a stopped workspace again, on the files that it had',
       result: 'The workspace, ready.',
-      errors: ['limit_reached', 'files_lost', 'image_not_found', 'disk_full'],
+      errors: ['limit_reached', 'files_lost', ...imageErrors, 'disk_full'],
       make: (caller, of) => workspaces.resume(caller, of),
     },
     {
@@ -46,7 +46,7 @@ export function lifecycleRoutes(api: Api, { engine }: ApiContext): void {
       operationId: 'recoverWorkspace',
       summary: 'Try to bring a workspace in state error back',
       result: 'The workspace, ready.',
-      errors: ['limit_reached', 'files_lost', 'image_not_found', 'disk_full'],
+      errors: ['limit_reached', 'files_lost', ...imageErrors, 'disk_full'],
       make: (caller, of) => workspaces.recover(caller, of),
     },
   ];

@@ -38,6 +38,7 @@ export function processRoutes(api: Api, { engine }: ApiContext): void {
             'unsupported',
             'file_not_found',
             'permission_denied',
+            'no_shell',
           ),
         },
       },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Api } from '../context.ts';
+import { callerOf } from '../context.ts';
 import type { Metrics } from '../metrics.ts';
 import { answer } from '../schemas/answer.ts';
 import { errorResponses, publicErrorResponses } from '../schemas/error.ts';
@@ -49,7 +50,10 @@ export function serverRoutes(api: Api, probe: StoreProbe, metrics: Metrics): voi
         },
       },
     },
-    async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
+    async (request, reply) => {
+      const text = await metrics.text(callerOf(request));
+      return reply.type(metrics.contentType).send(text);
+    },
   );
 
   api.get(

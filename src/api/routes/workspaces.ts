@@ -8,7 +8,7 @@ import {
   createWorkspaceQuery,
   toCreateRequest,
 } from '../schemas/create-workspace.ts';
-import { errorResponses, jsonBodyErrors } from '../schemas/error.ts';
+import { errorResponses, imageErrors, jsonBodyErrors } from '../schemas/error.ts';
 import { presentProvider, providerList } from '../schemas/provider.ts';
 import { id, noQuery } from '../schemas/text.ts';
 import {
@@ -38,7 +38,7 @@ export function workspaceRoutes(api: Api, { engine }: ApiContext): void {
           ...errorResponses(
             ...jsonBodyErrors,
             'provider_unknown',
-            'image_not_found',
+            ...imageErrors,
             'wrong_state',
             'limit_reached',
             'interrupted',
@@ -47,6 +47,7 @@ export function workspaceRoutes(api: Api, { engine }: ApiContext): void {
             'sandbox_unreachable',
             'deadline_exceeded',
             'disk_full',
+            'git_failed',
           ),
         },
       },

@@ -25,6 +25,7 @@ const outcome = {
   interrupted: z
     .boolean()
     .describe('The workspace was stopped or destroyed meanwhile, and that ended the command.'),
+  background: z.boolean().describe('Processes that the command has started still run.'),
   truncated: z.boolean().describe('The middle of the output was left out.'),
   stdout_bytes: z.int().describe('What the command wrote, kept or not.'),
   stderr_bytes: z.int(),
@@ -60,6 +61,7 @@ export function presentOutcome(result: BashResult): z.output<typeof bashStreamRe
     signal: result.signal,
     timed_out: result.timedOut,
     interrupted: result.interrupted,
+    background: result.background,
     truncated: result.truncated,
     stdout_bytes: result.stdoutBytes,
     stderr_bytes: result.stderrBytes,

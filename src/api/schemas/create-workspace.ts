@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import type { CreateWorkspaceRequest } from '../../domain/create-request.ts';
+import { imageReferencePattern } from '../../domain/image.ts';
 import { parseCpu, parseDisk, parseMemory } from '../../domain/limits.ts';
+import { parseRepository } from '../../domain/repository.ts';
 import { deploymentModes, networkModes } from '../../domain/workspace.ts';
 import { env } from './env.ts';
+import { branchName } from './git.ts';
 import { metadata } from './metadata.ts';
 import { flag, text } from './text.ts';
 
 const tenYears = 10 * 365 * 24 * 60 * 60;
-
-/** `[host[:port]/]path[:tag][@digest]` */
-const imageReference =
-  /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,128})?$/;
 
 const size = (example: string) => text(32).describe(`Bytes, or with a unit: ${example}.`);
 
@@ -33,13 +32,23 @@ export const createWorkspaceBody = z
       .default('auto')
       .describe('A provider by name, or "auto": the best healthy one.'),
     deployment_mode: z.enum(deploymentModes).optional(),
-    image: text(512).regex(imageReference, 'is not an image reference').optional(),
+    image: text(512).regex(imageReferencePattern, 'is not an image reference').optional(),
     resource_limits: resourceLimits.default({}),
     network: z.enum(networkModes).default('nat'),
     ttl_seconds: z.int().min(60).max(tenYears).optional(),
     env: env.default({}),
     metadata: metadata.default({}),
     agent_session_id: text(255).optional(),
+    repository_url: text(2048)
+      .optional()
+      .describe(
+        'Cloned into /workspace before the workspace is ready. A user and password in it are used, and never shown.',
+      ),
+    branch: branchName.optional().describe('Of the repository; otherwise its default branch.'),
+  })
+  .refine((body) => body.branch === undefined || body.repository_url !== undefined, {
+    path: ['branch'],
+    error: 'needs a repository_url',
   })
   .meta({ id: 'CreateWorkspace', description: 'Everything may be left out.' });
 
@@ -69,5 +78,11 @@ export function toCreateRequest(
     ...(body.image !== undefined && { image: body.image }),
     ...(body.ttl_seconds !== undefined && { ttlSeconds: body.ttl_seconds }),
     ...(body.agent_session_id !== undefined && { agentSessionId: body.agent_session_id }),
+    ...(body.repository_url !== undefined && {
+      repository: {
+        ...parseRepository(body.repository_url, 'repository_url'),
+        ...(body.branch !== undefined && { branch: body.branch }),
+      },
+    }),
   };
 }

@@ -51,6 +51,14 @@ export const workspaceErrors: readonly ErrorCode[] = [
   'deadline_exceeded',
 ];
 
+/** Codes of routes that make a sandbox from an image. */
+export const imageErrors: readonly ErrorCode[] = [
+  'image_not_found',
+  'image_access_denied',
+  'image_unsuitable',
+  'registry_unavailable',
+];
+
 /** Codes of routes that change a workspace's state. */
 export const changeErrors: readonly ErrorCode[] = [
   ...workspaceErrors,

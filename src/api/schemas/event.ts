@@ -7,6 +7,8 @@ import { id, position, timestamp } from './text.ts';
 const eventTypes: readonly EventType[] = [
   ...workspaceStatuses.map((status) => `workspace.${status}` as const),
   'workspace.destroyed',
+  'workspace.memory_exceeded',
+  'workspace.disk_nearly_full',
   ...toolNames.map((tool) => `tool.${tool}` as const),
 ];
 const eventType = z.enum(eventTypes);

@@ -78,9 +78,10 @@ export function presentProcess(from: ProcessInfo): z.output<typeof process> {
   };
 }
 
-/** What the caller wrote: a script that bash runs stands for itself. */
+/** What the caller wrote: a script that a shell runs stands for itself. */
 function commandOf(argv: readonly string[]): string {
   const [program, option, script, ...more] = argv;
-  const isScript = program === '/bin/bash' && option === '-c' && more.length === 0;
+  const isShell = program === '/bin/bash' || program === '/bin/sh';
+  const isScript = isShell && option === '-c' && more.length === 0;
   return isScript && script !== undefined ? script : argv.join(' ');
 }

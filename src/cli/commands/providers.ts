@@ -31,6 +31,7 @@ const columns: readonly Column<ProviderStatus>[] = [
     style: (text, row) => styledState(row.status, text, process.stdout),
   },
   { title: 'ISOLATION', cell: (row) => row.capabilities.isolation },
+  { title: 'PLATFORM', cell: ({ details: { platform } }) => textOr(platform, '-') },
   { title: 'WORKSPACES', cell: (row) => String(row.active_workspaces) },
 ];
 
@@ -43,10 +44,16 @@ async function providers(options: CommonOptions): Promise<void> {
   await printLine([...tableLines(columns, all), ...all.flatMap(explanation)].join('\n'));
 }
 
-/** Why a provider is not usable and what to do, below the table. */
-function explanation({ name, reason, remedy }: ProviderStatus): string[] {
+/** Why a provider is not usable and what to do, or what it lacks, below the table. */
+function explanation({ name, reason, remedy, details }: ProviderStatus): string[] {
+  const warnings = Object.entries(details).filter(([key]) => key.endsWith('_warning'));
   return [
     ...(reason === null ? [] : ['', `${oneLine(name)}: ${oneLine(reason)}`]),
     ...(remedy === null ? [] : [`  remedy: ${oneLine(remedy)}`]),
+    ...warnings.map(([, text]) => `${oneLine(name)}: warning: ${textOr(text, '')}`),
   ];
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? oneLine(value) : otherwise;
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { Failure } from '../failure.ts';
+import type { Workspace } from '../http/api-types.ts';
 import { ApiClient } from '../http/client.ts';
 import { createOptions, newWorkspace } from '../input/create-options.ts';
 import type { CreateOptions } from '../input/create-options.ts';
@@ -10,6 +11,8 @@ import { commonOptions } from '../input/options.ts';
 import { CollectedOutput } from '../remote/collected-output.ts';
 import { execInWorkspace, exitCodeOf, toOwnOutput } from '../remote/exec.ts';
 import { createForRun, destroyAfterRun } from '../remote/run-lifetime.ts';
+import { noteClone } from '../terminal/clone-result.ts';
+import { warnOfIsolation } from '../terminal/isolation-warning.ts';
 import { note, printJson } from '../terminal/output.ts';
 import { reportFailure } from '../terminal/report.ts';
 
@@ -31,7 +34,7 @@ The workspace is destroyed also when the command fails and after Ctrl-C.
 Examples:
   emergent run -- uname -r
   emergent run --network isolated --memory 512M -- python3 -c 'print(6 * 7)'
-  emergent run --keep -- git clone https://example.com/repository.git`,
+  emergent run --repo https://example.com/repository.git --branch main -- make test`,
     )
     .action(async (argv: string[]) => {
       await run(argv, command.optsWithGlobals());
@@ -40,10 +43,11 @@ Examples:
 
 async function run(argv: readonly string[], options: RunOptions): Promise<void> {
   const client = ApiClient.connect(options);
-  const { id } = await createForRun(client, newWorkspace(options));
+  const workspace = await createForRun(client, newWorkspace(options));
+  const { id } = workspace;
   // The variables were given to the workspace, and with it to every command in it.
   const { env: _, ...forCommand } = options;
-  const running = runIn(client, id, argv, forCommand);
+  const running = runIn(client, workspace, argv, forCommand);
   const [outcome] = await Promise.allSettled([running]);
   if (options.keep === true) note(`kept: ${id}`);
   else await destroyThenTell(client, id, outcome, options);
@@ -68,10 +72,13 @@ async function destroyThenTell(
 
 async function runIn(
   client: ApiClient,
-  id: string,
+  workspace: Workspace,
   argv: readonly string[],
   options: Omit<RunOptions, 'env'>,
 ): Promise<number> {
+  const { id } = workspace;
+  warnOfIsolation(workspace);
+  noteClone(workspace);
   const request = bashRequest(argv, options);
   const output = options.json === true ? new CollectedOutput() : undefined;
   const result = await execInWorkspace(client, id, request, output?.sink ?? toOwnOutput);

@@ -7,6 +7,7 @@ export interface Workspace {
   readonly status: string;
   readonly status_reason: string | null;
   readonly network: string;
+  readonly repository_url: string | null;
   readonly resource_limits: {
     readonly cpu: number;
     readonly memory: string;
@@ -25,6 +26,29 @@ export interface WorkspacePage {
   readonly next_cursor: string | null;
 }
 
+export interface WorkspaceStats {
+  readonly workspace_id: string;
+  readonly owner: string;
+  readonly provider: string;
+  readonly status: string;
+  readonly last_used_at: string;
+  readonly at: string | null;
+  readonly frozen: boolean;
+  readonly cpu_percent: number | null;
+  readonly cpu_limit: number;
+  readonly memory_bytes: number | null;
+  readonly memory_limit_bytes: number;
+  readonly disk_bytes: number | null;
+  readonly disk_limit_bytes: number;
+  readonly processes: number | null;
+  readonly reason: string | null;
+}
+
+export interface WorkspaceStatsList {
+  readonly items: readonly WorkspaceStats[];
+  readonly left_out: number;
+}
+
 export interface NewWorkspace {
   readonly provider?: string;
   readonly image?: string;
@@ -34,6 +58,8 @@ export interface NewWorkspace {
   readonly env?: Readonly<Record<string, string>>;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly agent_session_id?: string;
+  readonly repository_url?: string;
+  readonly branch?: string;
 }
 
 export interface ProviderStatus {
@@ -43,6 +69,7 @@ export interface ProviderStatus {
   readonly remedy: string | null;
   readonly active_workspaces: number;
   readonly capabilities: { readonly isolation: string };
+  readonly details: Readonly<Record<string, unknown>>;
 }
 
 export interface Token {

@@ -5,10 +5,11 @@ import { bashEvents } from './bash-events.ts';
 import { EventClient } from './event-client.ts';
 import { ProcessClient } from './process-client.ts';
 import { connection } from './settings.ts';
+import { TerminalClient } from './terminal-client.ts';
 import { Transport } from './transport.ts';
 
-/** Creating may try several providers, each with a deadline of its own on the server. */
-const createMs = 300_000;
+/** Creating may try several providers and pull an image, each with a deadline of its own on the server. */
+const createMs = 40 * 60_000;
 const destroyMs = 120_000;
 const stopMs = 120_000;
 /** Destroying one may take its processes' whole time to end, and there may be many. */
@@ -27,11 +28,13 @@ export interface ListQuery {
 export class ApiClient {
   readonly #transport: Transport;
   readonly processes: ProcessClient;
+  readonly terminals: TerminalClient;
   readonly events: EventClient;
 
   constructor(transport: Transport) {
     this.#transport = transport;
     this.processes = new ProcessClient(transport);
+    this.terminals = new TerminalClient(transport);
     this.events = new EventClient(transport);
   }
 
@@ -74,6 +77,15 @@ export class ApiClient {
 
   async getWorkspace(id: string): Promise<api.Workspace> {
     return (await this.#transport.json({ method: 'GET', path: workspace(id) })) as api.Workspace;
+  }
+
+  /** What all workspaces use. */
+  async stats(signal?: AbortSignal): Promise<api.WorkspaceStatsList> {
+    return (await this.#transport.json({
+      method: 'GET',
+      path: '/agent/workspaces/stats',
+      ...(signal && { signal }),
+    })) as api.WorkspaceStatsList;
   }
 
   stopWorkspace(id: string): Promise<api.Workspace> {

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { WebSocket } from 'ws';
 import { withDeadline } from '../../base/deadline.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import { Failure } from '../failure.ts';
 import { exchange } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
@@ -9,6 +11,8 @@ import type { Connection } from './settings.ts';
 
 const defaultAnswerMs = 30_000;
 const readBodyMs = 60_000;
+/** The server answers when the terminal is there. */
+const upgradeMs = 60_000;
 /** A page of workspaces stays far below it; more means that the other side is something else. */
 const maxBodyBytes = 64 * 2 ** 20;
 
@@ -36,10 +40,7 @@ export class Transport {
 
   /** The answer of a call that succeeded, its body not yet read. */
   async open(call: Call): Promise<IncomingMessage> {
-    const url = new URL(`${this.#connection.url}/api/v1${call.path}`);
-    for (const [name, value] of Object.entries(call.query ?? {})) {
-      if (value !== undefined) url.searchParams.set(name, value);
-    }
+    const url = this.#url(call);
     const body = call.bytes?.content ?? (call.json === undefined ? undefined : toJson(call.json));
     const answer = await exchange({
       method: call.method,
@@ -52,6 +53,35 @@ export class Transport {
     const status = answer.statusCode ?? 0;
     if (status >= 200 && status < 300) return answer;
     throw refusal(answer, await this.#text(answer, call.signal), this.#connection.tokenSource);
+  }
+
+  /**
+   * Upgrades a call to a WebSocket; resolves when the server has accepted it. Paused: its first message may have
+   * come with the acceptance, and would be told to nobody.
+   */
+  async socket(call: Pick<Call, 'path' | 'query' | 'signal'>): Promise<WebSocket> {
+    const { signal } = call;
+    const socket = new WebSocket(this.#url(call), {
+      headers: { authorization: `Bearer ${this.#connection.token}` },
+      handshakeTimeout: upgradeMs,
+      perMessageDeflate: false,
+    });
+    try {
+      return await untilAborted(accepted(socket), signal ?? new AbortController().signal);
+    } catch (error) {
+      socket.terminate();
+      if (!(error instanceof RefusedUpgrade)) throw asFailure(error, this.origin, signal);
+      const { answer } = error;
+      throw refusal(answer, await this.#text(answer, signal), this.#connection.tokenSource);
+    }
+  }
+
+  #url(call: Pick<Call, 'path' | 'query'>): URL {
+    const url = new URL(`${this.#connection.url}/api/v1${call.path}`);
+    for (const [name, value] of Object.entries(call.query ?? {})) {
+      if (value !== undefined) url.searchParams.set(name, value);
+    }
+    return url;
   }
 
   /** The whole answer, parsed. */
@@ -96,6 +126,30 @@ export class Transport {
       answer.destroy();
     }
   }
+}
+
+class RefusedUpgrade extends Error {
+  readonly answer: IncomingMessage;
+
+  constructor(answer: IncomingMessage) {
+    super('the upgrade was refused');
+    this.answer = answer;
+  }
+}
+
+function accepted(socket: WebSocket): Promise<WebSocket> {
+  const { promise, resolve, reject } = Promise.withResolvers<WebSocket>();
+  socket.once('open', () => {
+    socket.pause();
+    resolve(socket);
+  });
+  socket.once('unexpected-response', (_, answer) => {
+    reject(new RefusedUpgrade(answer));
+  });
+  // Stays for the life of the socket: an error later on is told by its close.
+  socket.on('error', reject);
+  promise.catch(() => undefined);
+  return promise;
 }
 
 async function readText(answer: IncomingMessage): Promise<string> {

@@ -8,6 +8,8 @@ import type { Pairs } from './pairs.ts';
 export interface CreateOptions {
   readonly provider?: string;
   readonly image?: string;
+  readonly repo?: string;
+  readonly branch?: string;
   readonly cpu?: string;
   readonly memory?: string;
   readonly disk?: string;
@@ -21,7 +23,9 @@ export interface CreateOptions {
 export function createOptions(command: Command): Command {
   return command
     .option('--provider <name>', 'see `emergent providers` (default: the best healthy one)')
-    .option('--image <image>', 'what the workspace starts from')
+    .option('--image <image>', 'what the workspace starts from; pulled where the engine lacks it')
+    .option('--repo <url>', 'a git repository to clone into /workspace')
+    .option('--branch <name>', 'of that repository (default: its own)')
     .option('--cpu <cores>', 'such as 2 or 0.5')
     .option('--memory <size>', 'such as 512M or 4G')
     .option('--disk <size>', 'such as 10G')
@@ -49,6 +53,8 @@ export function newWorkspace(options: CreateOptions): NewWorkspace {
     env: options.env,
     metadata: options.metadata,
     agent_session_id: options.session,
+    repository_url: options.repo,
+    branch: options.branch,
   });
 }
 

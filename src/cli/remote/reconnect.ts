@@ -59,6 +59,6 @@ export async function* reconnecting<T>(
   }
 }
 
-function isPassing(error: unknown): error is Failure {
+export function isPassing(error: unknown): error is Failure {
   return error instanceof Failure && passing.has(error.code);
 }

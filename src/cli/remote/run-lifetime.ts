@@ -5,6 +5,7 @@ import type { ApiClient } from '../http/client.ts';
 import { note } from '../terminal/output.ts';
 import { onSignals } from '../terminal/signals.ts';
 import type { PassedOnSignal } from '../terminal/signals.ts';
+import { createWorkspace } from './create-workspace.ts';
 
 /**
  * Creates the workspace of a `run`. A signal meanwhile does not leave it behind: the first waits for the answer
@@ -17,7 +18,7 @@ export async function createForRun(client: ApiClient, body: NewWorkspace): Promi
     if (received.push(signal) === 1) note('emergent: waiting for the workspace, to destroy it');
     else dropped.abort(interrupted(signal));
   });
-  const workspace = await client.createWorkspace(body, dropped.signal);
+  const workspace = await createWorkspace(client, body, dropped.signal);
   const [first] = received;
   if (first === undefined) return workspace;
   await destroyAfterRun(client, workspace.id);

@@ -1,4 +1,5 @@
 import { EmergentError } from '../../domain/errors.ts';
+import type { SelectionRules } from '../../domain/selection.ts';
 import type { Providers } from '../providers.ts';
 
 /** A provider that will not, or did not, make the workspace. */
@@ -18,13 +19,13 @@ export interface Candidates {
 export async function candidatesFor(
   wanted: string,
   providers: Providers,
-  options: { readonly allowUnsandboxed: boolean },
+  rules: SelectionRules,
 ): Promise<Candidates> {
   if (wanted !== 'auto') {
     const { name } = await providers.requireHealthy(wanted);
     return { order: [name], leftOut: [], explicit: true };
   }
-  const { order, leftOut } = await providers.select(options);
+  const { order, leftOut } = await providers.select(rules);
   const [first, ...rest] = order;
   if (first === undefined) throw noneCan(leftOut);
   return { order: [first, ...rest], leftOut, explicit: false };

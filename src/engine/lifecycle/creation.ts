@@ -1,6 +1,7 @@
 import { withDeadline } from '../../base/deadline.ts';
 import { reasonOf } from '../../base/reason.ts';
 import { EmergentError } from '../../domain/errors.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/events.ts';
 import type { CreatedSandbox } from '../../domain/provider.ts';
 import type { NewWorkspace } from '../../domain/store.ts';
@@ -8,12 +9,14 @@ import type { Workspace } from '../../domain/workspace.ts';
 import { begin } from './begin.ts';
 import { noneCan } from './candidates.ts';
 import type { Candidates, Failure } from './candidates.ts';
+import { cloneRepository } from './clone.ts';
 import type { LifecycleContext } from './context.ts';
 import type { Destruction } from './destruction.ts';
+import { noteReducedIsolation } from './isolation-warning.ts';
 import { recordEnd } from './record-end.ts';
 import { limitReached } from './refusals.ts';
+import { startSandbox } from './start-progress.ts';
 
-const createDeadlineMs = 60_000;
 const abandonDeadlineMs = 30_000;
 
 /**
@@ -64,7 +67,7 @@ export class Creation {
     for (const name of order) {
       try {
         current = await this.#moveTo(current, name, failures, by);
-        return await this.#make(current, failures, by, signal);
+        return await this.#make(current, { leftOut, failures }, by, signal);
       } catch (error) {
         if (error instanceof UncleanAttempt) throw error;
         const last = signal.aborted || explicit || isCallersFault(error);
@@ -96,36 +99,40 @@ export class Creation {
 
   async #make(
     workspace: Workspace,
-    failures: readonly Failure[],
+    { leftOut, failures }: { readonly leftOut: readonly Failure[]; readonly failures: Failure[] },
     by: Actor,
     signal: AbortSignal,
   ): Promise<Workspace> {
     const { clock, log } = this.#context;
     const startedAt = clock.monotonic();
-    const created = await this.#createSandbox(workspace, signal);
-    const ready = await this.#settle(workspace, created, failures, by);
+    const warned = await noteReducedIsolation(this.#context, workspace, [...leftOut, ...failures]);
+    const created = await this.#createSandbox(workspace, by, signal);
+    const cloned = await this.#clone(workspace, by, signal);
+    const metadata = { ...created.metadata, ...cloned, ...warned };
+    const ready = await this.#settle(workspace, { ...created, metadata }, failures, by);
     const ms = Math.round(clock.monotonic() - startedAt);
     log.info('workspace created', { workspace: workspace.id, provider: workspace.provider, ms });
     return ready;
   }
 
   /** Nothing of the sandbox is left when this fails; if that cannot be told, it is an UncleanAttempt. */
-  async #createSandbox(workspace: Workspace, signal: AbortSignal): Promise<CreatedSandbox> {
+  async #createSandbox(
+    workspace: Workspace,
+    by: Actor,
+    signal: AbortSignal,
+  ): Promise<CreatedSandbox> {
     const { providers, specs } = this.#context;
     const provider = providers.get(workspace.provider);
     const spec = specs.of(workspace);
     let creating: Promise<unknown> = Promise.resolve();
     try {
-      return await withDeadline(
-        `creating a workspace on ${provider.name}`,
-        createDeadlineMs,
-        (inner) => {
-          const started = provider.create(spec, inner);
-          creating = started;
-          return started;
-        },
-        signal,
-      );
+      const what = `creating a workspace on ${provider.name}`;
+      const start = { workspace, by, what };
+      return await startSandbox(this.#context, start, signal, (inner, onProgress) => {
+        const started = provider.create(spec, inner, onProgress);
+        creating = started;
+        return started;
+      });
     } catch (error) {
       try {
         // What a provider still makes after its signal must be there before it can be removed.
@@ -140,13 +147,29 @@ export class Creation {
     }
   }
 
+  /** The same holds for this. */
+  async #clone(
+    workspace: Workspace,
+    by: Actor,
+    signal: AbortSignal,
+  ): Promise<CreatedSandbox['metadata']> {
+    try {
+      return await cloneRepository(this.#context, workspace, by, signal);
+    } catch (error) {
+      await this.#destruction.removeSandbox(workspace).catch(async (failure: unknown) => {
+        throw await this.#leaveUnclean(workspace, error, failure);
+      });
+      throw error;
+    }
+  }
+
   async #settle(
     workspace: Workspace,
     created: CreatedSandbox,
     failures: readonly Failure[],
     by: Actor,
   ): Promise<Workspace> {
-    const { store, clock } = this.#context;
+    const { store, specs, clock } = this.#context;
     const ready = await store
       .transition(workspace.id, {
         from: ['creating'],
@@ -154,6 +177,7 @@ export class Creation {
         own: true,
         changes: {
           readyAt: clock.now(),
+          ...specs.withoutCredentials(workspace),
           resourceLimits: created.limits,
           metadata: {
             ...workspace.metadata,
@@ -234,8 +258,10 @@ function throwDestroyed(id: string): never {
 
 /** Another provider would refuse it just the same. */
 function isCallersFault(error: unknown): boolean {
-  return (
-    error instanceof EmergentError &&
-    ['invalid_value', 'image_not_found', 'wrong_state', 'store_unavailable'].includes(error.code)
-  );
+  return error instanceof EmergentError && callersFaults.includes(error.code);
 }
+
+const callersFaults: readonly ErrorCode[] = [
+  ...(['invalid_value', 'image_not_found', 'image_access_denied', 'image_unsuitable'] as const),
+  ...(['git_failed', 'wrong_state', 'store_unavailable'] as const),
+];

@@ -38,6 +38,7 @@ export function limitReached(limit: number, running: number): EmergentError {
 /** May be over in a minute, unlike an image that is missing or files that are lost. */
 const passing: readonly ErrorCode[] = [
   'provider_unavailable',
+  'registry_unavailable',
   'sandbox_unreachable',
   'deadline_exceeded',
   'store_unavailable',

@@ -1,9 +1,14 @@
 import type { Seal } from '../../base/seal.ts';
 import { EmergentError } from '../../domain/errors.ts';
+import type { RepositoryCredentials } from '../../domain/repository.ts';
 import type { SandboxRef, SandboxSpec } from '../../domain/provider.ts';
+import type { WorkspaceChanges } from '../../domain/store.ts';
 import type { Workspace } from '../../domain/workspace.ts';
 
 type Env = Readonly<Record<string, string>>;
+
+/** Lies sealed beside the environment, whose own names may not begin like this; no sandbox ever sees it. */
+const credentialsName = 'EMERGENT_REPOSITORY_CREDENTIALS';
 
 /** What a provider needs to make a workspace's sandbox, from its row alone: also after a restart. */
 export class SandboxSpecs {
@@ -13,8 +18,24 @@ export class SandboxSpecs {
     this.#seal = seal;
   }
 
-  sealEnv(env: Env): string | null {
-    return Object.keys(env).length === 0 ? null : this.#seal.close(JSON.stringify(env));
+  sealEnv(env: Env, credentials?: RepositoryCredentials): string | null {
+    const all = credentials ? { ...env, [credentialsName]: JSON.stringify(credentials) } : env;
+    return Object.keys(all).length === 0 ? null : this.#seal.close(JSON.stringify(all));
+  }
+
+  /** What the repository is cloned with; undefined: nothing is needed. */
+  repositoryCredentials(workspace: Workspace): RepositoryCredentials | undefined {
+    const sealed = this.#opened(workspace)[credentialsName];
+    return sealed === undefined ? undefined : (JSON.parse(sealed) as RepositoryCredentials);
+  }
+
+  /**
+   * For the change to `ready`, before which the repository was cloned: nothing needs the credentials any more, so
+   * they are not kept.
+   */
+  withoutCredentials(workspace: Workspace): Pick<WorkspaceChanges, 'sealedEnv'> {
+    if (this.repositoryCredentials(workspace) === undefined) return {};
+    return { sealedEnv: this.sealEnv(this.#env(workspace)) };
   }
 
   of(workspace: Workspace): SandboxSpec {
@@ -28,7 +49,12 @@ export class SandboxSpecs {
     };
   }
 
-  #env({ id, sealedEnv }: Workspace): Env {
+  #env(workspace: Workspace): Env {
+    const { [credentialsName]: _, ...env } = this.#opened(workspace);
+    return env;
+  }
+
+  #opened({ id, sealedEnv }: Workspace): Env {
     if (sealedEnv === null) return {};
     try {
       return JSON.parse(this.#seal.open(sealedEnv)) as Env;

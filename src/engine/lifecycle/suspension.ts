@@ -7,14 +7,15 @@ import type { CreatedSandbox } from '../../domain/provider.ts';
 import type { Transition, WorkspaceChanges } from '../../domain/store.ts';
 import type { Workspace, WorkspaceStatus } from '../../domain/workspace.ts';
 import { begin } from './begin.ts';
+import { cloneRepository } from './clone.ts';
 import type { LifecycleContext } from './context.ts';
 import { recordEnd } from './record-end.ts';
 import { goesOn, isPassing, limitReached, notFound, wrongState } from './refusals.ts';
 import { refOf } from './sandbox-specs.ts';
+import { startSandbox } from './start-progress.ts';
 
 /** The grace of running commands, then an engine that may be busy. */
 const stopDeadlineMs = terminateGraceMs + 35_000;
-const resumeDeadlineMs = 60_000;
 /** For a change that another server makes. */
 const elsewhereMs = 90_000;
 const lookAgainMs = 250;
@@ -99,8 +100,10 @@ export class Suspension {
     return changes.run(id, 'resuming', async (signal) => {
       const startedAt = clock.monotonic();
       try {
-        const resumed = await this.#runSandbox(workspace, signal);
-        const ready = await this.#settle(workspace, resumed, by);
+        const resumed = await this.#runSandbox(workspace, by, signal);
+        const cloned = await this.#cloneIfNew(workspace, by, signal);
+        const metadata = { ...resumed.metadata, ...cloned };
+        const ready = await this.#settle(workspace, { ...resumed, metadata }, by);
         const ms = Math.round(clock.monotonic() - startedAt);
         log.info('workspace resumed', { workspace: id, provider, ms });
         return ready;
@@ -127,29 +130,35 @@ export class Suspension {
   }
 
   /** One that never was ready has no files to come back to, and is simply made. */
-  #runSandbox(workspace: Workspace, signal: AbortSignal): Promise<CreatedSandbox> {
+  #runSandbox(workspace: Workspace, by: Actor, signal: AbortSignal): Promise<CreatedSandbox> {
     const { providers, specs } = this.#context;
     const provider = providers.get(workspace.provider);
     const spec = specs.of(workspace);
-    return withDeadline(
-      `resuming a workspace on ${provider.name}`,
-      resumeDeadlineMs,
-      (inner) =>
-        workspace.readyAt === null
-          ? provider.create(spec, inner)
-          : provider.resume(refOf(workspace), spec, inner),
-      signal,
+    const what = `resuming a workspace on ${provider.name}`;
+    return startSandbox(this.#context, { workspace, by, what }, signal, (inner, onProgress) =>
+      workspace.readyAt === null
+        ? provider.create(spec, inner, onProgress)
+        : provider.resume(refOf(workspace), spec, inner, onProgress),
     );
   }
 
+  async #cloneIfNew(
+    workspace: Workspace,
+    by: Actor,
+    signal: AbortSignal,
+  ): Promise<CreatedSandbox['metadata']> {
+    return workspace.readyAt === null ? cloneRepository(this.#context, workspace, by, signal) : {};
+  }
+
   async #settle(workspace: Workspace, resumed: CreatedSandbox, by: Actor): Promise<Workspace> {
-    const { store, clock } = this.#context;
+    const { store, specs, clock } = this.#context;
     const now = clock.now();
     const ready = await store.transition(workspace.id, {
       from: ['resuming'],
       to: 'ready',
       own: true,
       changes: {
+        ...specs.withoutCredentials(workspace),
         ...usedNow(workspace, now),
         readyAt: workspace.readyAt ?? now,
         resourceLimits: resumed.limits,

@@ -3,14 +3,17 @@ import { untilAborted } from '../../base/until-aborted.ts';
 import { bashDefaults } from '../../domain/bash.ts';
 import type { BashEvent, BashRequest } from '../../domain/bash.ts';
 import { EmergentError } from '../../domain/errors.ts';
-import type { ExecExit, ExecProcess } from '../../domain/exec.ts';
+import type { ExecEnd, ExecProcess } from '../../domain/exec.ts';
 import type { SandboxRef, WorkspaceProvider } from '../../domain/provider.ts';
+import type { Workspace } from '../../domain/workspace.ts';
 import { OutputWindow } from './output-window.ts';
+import { withShell } from './shell.ts';
 
 /** What a run of bash needs besides the command. */
 export interface BashSurroundings {
   readonly provider: WorkspaceProvider;
   readonly ref: SandboxRef;
+  readonly workspace: Pick<Workspace, 'image'>;
   readonly processId: string;
   readonly clock: Clock;
   /** The caller went away: the command ends. */
@@ -21,31 +24,24 @@ export interface BashSurroundings {
   readonly wasInterrupted: () => Promise<boolean>;
 }
 
-/** What runs a shell's command line, on every provider. */
-export function bashArguments(command: string): readonly [string, ...string[]] {
-  return ['/bin/bash', '-c', command];
-}
-
 /**
  * Runs one shell command through any provider; its events end with exactly one `result`. When the timeout
- * passes, or `signal` aborts, the whole process group gets SIGTERM, five seconds, then SIGKILL; what it printed
- * until then is in the result.
+ * passes, or `signal` aborts, the whole process group gets SIGTERM, five seconds, then SIGKILL; the result comes when
+ * nobody of it is left, with what the command printed until then.
  */
 export async function startBash(
   request: BashRequest,
   surroundings: BashSurroundings,
 ): Promise<AsyncIterable<BashEvent>> {
-  const { provider, ref, processId, clock, signal, leaving } = surroundings;
+  const { provider, ref, workspace, processId, clock, signal, leaving } = surroundings;
   const startedAt = clock.monotonic();
-  const process = await provider.exec(
-    ref,
-    {
-      argv: bashArguments(request.command),
-      id: processId,
-      ...(request.workdir !== undefined && { workdir: request.workdir }),
-      ...(request.env && { env: request.env }),
-    },
-    signal,
+  const settings = {
+    id: processId,
+    ...(request.workdir !== undefined && { workdir: request.workdir }),
+    ...(request.env && { env: request.env }),
+  };
+  const process = await withShell(workspace, (shell) =>
+    provider.exec(ref, { argv: [shell, '-c', request.command], ...settings }, signal),
   );
   // From now on, not from the first read: a command that nobody reads has a timeout too.
   const ended = new AbortController();
@@ -63,7 +59,7 @@ async function* follow(
 ): AsyncGenerator<BashEvent> {
   const stdout = new OutputWindow(bashDefaults.keptBytes);
   const stderr = new OutputWindow(bashDefaults.keptBytes);
-  let exit: ExecExit | undefined;
+  let exit: ExecEnd | undefined;
   try {
     yield { type: 'start', pid: process.pid, processId };
     for await (const event of untilLeaving(process.events, leaving, processId)) {
@@ -90,6 +86,8 @@ async function* follow(
       exitCode: exit.exitCode,
       signal: exit.signal,
       timedOut: why === 'timeout',
+      // What outlives a command by itself was meant to.
+      background: why === 'ended' && exit.background === true,
       interrupted: why === 'ended' && exit.signal !== null && (await wasInterrupted()),
       truncated: stdout.truncated || stderr.truncated,
       stdoutBytes: stdout.totalBytes,
@@ -140,10 +138,11 @@ async function endAtTimeoutOrAbort(
     () => (ended.aborted ? ('ended' as const) : ('abort' as const)),
   );
   if (why === 'ended') return why;
-  await process.kill('SIGTERM').catch(() => undefined);
-  await clock.sleep(bashDefaults.killGraceMs, ended).then(
-    () => process.kill('SIGKILL').catch(() => undefined),
-    () => undefined,
-  );
+  // Not called off by the command's end, which its children may outlive. Who cannot be ended so is killed; a sandbox
+  // that is gone needs no killing.
+  await process
+    .end(bashDefaults.killGraceMs)
+    .catch(() => process.kill('SIGKILL'))
+    .catch(() => undefined);
   return why;
 }

@@ -19,6 +19,7 @@ const infoSchema = z.object({
   Driver: z.string(),
   DockerRootDir: z.string(),
   OperatingSystem: z.string(),
+  OSType: z.string().optional(),
   Architecture: z.string(),
   KernelVersion: z.string(),
   CgroupVersion: z.string().optional(),
@@ -79,7 +80,12 @@ export async function askEngine(endpoint: Endpoint, signal?: AbortSignal): Promi
 
 /** A unix socket may lead into a virtual machine (Docker Desktop and its like). */
 export function runsHere(info: EngineInfo): boolean {
-  return info.KernelVersion === release() && !info.OperatingSystem.includes('Docker Desktop');
+  return info.KernelVersion === release() && !isDesktop(info);
+}
+
+/** Docker Desktop, whose engine runs in a virtual machine of its own on every system. */
+export function isDesktop(info: EngineInfo): boolean {
+  return info.OperatingSystem.includes('Docker Desktop');
 }
 
 export function explain(error: unknown, endpoint: Endpoint, installed: boolean): NoEngine {

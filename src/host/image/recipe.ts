@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
+import { workspaceImageRepository } from '../../domain/image.ts';
 import { projectRoot } from '../paths.ts';
 
 /** The base workspace image as data (images/base): both ways of building it read nothing else. */
@@ -22,7 +23,7 @@ const imageSchema = z.strictObject({
   cmd: z.array(z.string()),
 });
 
-export const imageRepository = 'emergent-workspace';
+export const imageRepository = workspaceImageRepository;
 const recipeFiles = ['packages', 'apt.conf', 'dpkg.conf', 'finish.sh', 'image.json'] as const;
 
 export async function readRecipe(

@@ -26,6 +26,7 @@ export const checkTitles = {
   kvm: 'KVM',
   microvm: 'microVM tools',
   reflink: 'Copy-on-write files',
+  network: 'Workspace network',
   disk: 'Disk limits',
   cgroup: 'Control groups',
   database: 'Database',

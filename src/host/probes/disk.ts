@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { reasonOf } from '../../base/reason.ts';
+import type { Engine } from '../docker/engine.ts';
 import { dataDir } from '../paths.ts';
 import { findProgram } from '../programs.ts';
 import { run } from '../run.ts';
@@ -13,33 +16,58 @@ export interface Mount {
   readonly options: readonly string[];
 }
 
-/** How a workspace's disk limit can be held: by the file system, by a disk of its own, or by watching. */
-export async function lookAtDiskLimits(engineRoot: string | undefined): Promise<Finding> {
-  const directory = engineRoot ?? (await existingAncestor(dataDir()));
+/**
+ * How a workspace's disk limit can be held: by the engine's file system, by a disk of its own, or by watching. The
+ * server finds out by filling a volume; this looks for what it needs.
+ */
+export async function lookAtDiskLimits(engine: Engine | undefined): Promise<Finding> {
+  const asked = process.env['WORKSPACE_DISK_MODE'] || 'auto';
+  const directory = engine?.local ? engine.info.DockerRootDir : await existingAncestor(dataDir());
   const mount = mountOf(directory, await readFile('/proc/self/mountinfo', 'utf8'));
-  if (mount && hasProjectQuota(mount)) {
-    const details = { mode: 'quota', file_system: mount.type };
-    return { state: 'ok', reason: `quota: ${mount.type} enforces limits by itself`, details };
+  const details = { setting: asked, file_system: mount?.type };
+  if (asked === 'monitor') return watched('WORKSPACE_DISK_MODE asks for it', details);
+
+  const noQuota = asked === 'loop' ? 'not asked for' : await whyNoQuota(engine);
+  if (noQuota === undefined) {
+    const reason = 'quota: the engine limits volumes by itself';
+    return { state: 'ok', reason, details: { mode: 'quota', ...details } };
   }
-  const failure = await tryLoopDisk();
-  return failure === undefined
-    ? {
-        state: 'ok',
-        reason: 'loop: each workspace can have a disk image of its own size',
-        details: { mode: 'loop', file_system: mount?.type },
-      }
-    : {
-        state: 'reduced',
-        reason: `monitor: use is watched, not enforced (${failure})`,
-        remedy: 'run as root on a kernel with loop devices, or use XFS with prjquota, or btrfs',
-        details: { mode: 'monitor', file_system: mount?.type },
-      };
+  const noLoop = asked === 'quota' ? 'not asked for' : await whyNoLoop(engine);
+  if (noLoop !== undefined) return watched(`quota: ${noQuota}; loop: ${noLoop}`, details);
+  return {
+    state: 'ok',
+    reason: 'loop: /workspace is a disk image of its own size; writes outside it are not limited',
+    details: { mode: 'loop', no_quota: noQuota, ...details },
+  };
 }
 
-export function hasProjectQuota(mount: Mount): boolean {
-  if (mount.type === 'btrfs') return true;
-  const projects = mount.options.some((option) => option === 'prjquota' || option === 'pquota');
-  return projects && (mount.type === 'xfs' || mount.type === 'ext4');
+function watched(why: string, details: Readonly<Record<string, unknown>>): Finding {
+  return {
+    state: 'reduced',
+    reason: `monitor: use is watched, not enforced (${why})`,
+    remedy:
+      'run the server as root beside the engine, on a kernel with loop devices and with e2fsprogs and util-linux ' +
+      "installed; or put the engine's data on XFS with prjquota",
+    details: { mode: 'monitor', ...details },
+  };
+}
+
+/** The engine refuses a volume with a size unless its file system has project quotas. */
+async function whyNoQuota(engine: Engine | undefined): Promise<string | undefined> {
+  if (!engine) return 'needs the Docker engine';
+  const Name = `emergent-doctor-${randomUUID()}`;
+  try {
+    await engine.docker.createVolume({ Name, DriverOpts: { size: '16M' } });
+  } catch (error) {
+    return reasonOf(error);
+  }
+  await engine.docker.getVolume(Name).remove();
+  return undefined;
+}
+
+async function whyNoLoop(engine: Engine | undefined): Promise<string | undefined> {
+  if (engine && !engine.local) return 'the engine is not on this host';
+  return tryLoopDisk();
 }
 
 /** The mount that holds a path, from the text of /proc/self/mountinfo; later mounts cover earlier ones. */
@@ -65,10 +93,22 @@ function contains(mountPoint: string, path: string): boolean {
   return mountPoint === '/' || path === mountPoint || path.startsWith(`${mountPoint}/`);
 }
 
+/** What disks of workspaces are made with, and the packages that bring it. */
+export const loopPrograms: Readonly<Record<string, string>> = {
+  'mkfs.ext4': 'e2fsprogs',
+  losetup: 'util-linux',
+  mount: 'util-linux',
+  umount: 'util-linux',
+};
+
 /** Formats and mounts a tiny disk image in a mount namespace of its own, which takes the mount away with it. */
 async function tryLoopDisk(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'loop disks need root';
-  if ((await findProgram('mkfs.ext4')) === undefined) return 'mkfs.ext4 is not installed';
+  for (const [program, owner] of Object.entries(loopPrograms)) {
+    if ((await findProgram(program)) === undefined) {
+      return `${program} is not installed (package ${owner})`;
+    }
+  }
   const directory = await mkdtemp('/var/tmp/emergent-disk-');
   try {
     const image = join(directory, 'disk.img');

@@ -14,9 +14,18 @@ export function dockerFinding(look: EngineLook): Finding {
     storage_driver: info.Driver,
     live_restore: info.LiveRestoreEnabled ?? false,
     architecture: info.Architecture,
+    operating_system: info.OperatingSystem,
     local,
   };
   const reason = `version ${info.ServerVersion}, ${info.Driver}, at ${describeEndpoint(endpoint)}`;
+  if (info.OSType === 'windows') {
+    return {
+      state: 'broken',
+      reason: `${reason}: it runs Windows containers; workspaces are Linux containers`,
+      remedy: 'in Docker Desktop choose "Switch to Linux containers..."',
+      details,
+    };
+  }
   if (local && !details.live_restore) {
     return {
       state: 'reduced',

@@ -9,6 +9,7 @@ import { lookAtDiskLimits } from './disk.ts';
 import { dockerFinding } from './docker.ts';
 import { lookAtKvm } from './kvm.ts';
 import { lookAtMicrovmTools } from './microvm.ts';
+import { lookAtWorkspaceNetwork } from './network.ts';
 import { lookAtAgent, lookAtImage, lookAtNode } from './prepared.ts';
 import { lookAtReflink } from './reflink.ts';
 import { lookAtRunsc } from './runsc.ts';
@@ -49,7 +50,13 @@ export async function probeHost(options: ProbeOptions = {}): Promise<HostReport>
     check('kvm', longMs, lookAtKvm, signal),
     check('microvm', shortMs, lookAtMicrovmTools, signal),
     check('reflink', shortMs, lookAtReflink, signal),
-    check('disk', longMs, async () => lookAtDiskLimits(await engineRoot(engine)), signal),
+    check(
+      'network',
+      longMs,
+      async (deadline) => lookAtWorkspaceNetwork(await engine, deadline),
+      signal,
+    ),
+    check('disk', longMs, async () => lookAtDiskLimits(await engine), signal),
     check('cgroup', shortMs, () => lookAtCgroups(), signal),
     check('database', shortMs + 2_000, () => lookAtDatabase(), signal),
     check('node', shortMs, () => lookAtNode(), signal),
@@ -71,11 +78,4 @@ export function isolationsOf(checks: readonly Check[]): Isolation[] {
     .filter(({ id, state }) => gvisorNeeds.includes(id) && state !== 'ok' && state !== 'reduced')
     .map(({ id }) => id);
   return [{ name: 'gvisor', usable: blockedBy.length === 0, blockedBy }];
-}
-
-async function engineRoot(
-  engine: Promise<Awaited<ReturnType<typeof findEngine>>['engine']>,
-): Promise<string | undefined> {
-  const found = await engine;
-  return found?.local ? found.info.DockerRootDir : undefined;
 }

@@ -1,6 +1,7 @@
 import { release } from 'node:os';
 
 import { reasonOf } from '../../base/reason.ts';
+import { isDesktop } from '../docker/engine.ts';
 import type { Engine } from '../docker/engine.ts';
 import { registeredRuntimes, runscVersion } from '../runsc/installed.ts';
 import type { RegisteredRuntime } from '../runsc/installed.ts';
@@ -61,11 +62,17 @@ export function runscFinding(
 function notRegistered(engine: Engine): Finding {
   return {
     state: 'missing',
-    reason: 'the engine has no runtime named runsc',
-    remedy: engine.local
-      ? '`npm start` installs and registers it'
-      : "install gVisor's runsc on the engine's host and register it as the runtime runsc",
+    reason: 'gVisor runtime not available: the engine has no runtime named runsc',
+    remedy: registerRemedy(engine),
   };
+}
+
+function registerRemedy(engine: Engine): string {
+  if (engine.local) return '`npm start` installs and registers it';
+  return isDesktop(engine.info)
+    ? "Docker Desktop's virtual machine brings no runsc: use a Linux machine, or a Linux virtual machine with a " +
+        'Docker Engine of its own, where `npm start` installs it'
+    : "install gVisor's runsc on the engine's host and register it as the runtime runsc";
 }
 
 function startsNothing(failures: readonly string[], otherRuns: boolean): Finding {

@@ -37,8 +37,9 @@ export async function tryRuntime(
   signal?: AbortSignal,
 ): Promise<RuntimeTrial> {
   await removeForgotten(engine);
-  const image = await importProbeImage(engine, signal);
+  const image = await importProbeImage(engine);
   try {
+    signal?.throwIfAborted();
     return await tryInContainer(engine, runtime, image, signal);
   } finally {
     await withDeadline('removing the probe image', cleanMs, async () => {
@@ -68,19 +69,20 @@ async function tryInContainer(
       }),
     signal,
   );
-  let failed = true;
+  let trial: RuntimeTrial;
   try {
-    const trial = await withDeadline(
+    trial = await withDeadline(
       `a container under ${runtime}`,
       startMs,
       (starting) => startAndListen(engine, container, starting),
       signal,
     );
-    failed = false;
-    return trial;
-  } finally {
-    await removeContainer(engine, container, failed);
+  } catch (error) {
+    await removeFailed(engine, container, reasonOf(error));
+    throw error;
   }
+  await remove(container);
+  return trial;
 }
 
 async function startAndListen(
@@ -145,18 +147,16 @@ function firstOutput(output: NodeJS.ReadableStream, signal: AbortSignal): Promis
   return promise;
 }
 
-async function importProbeImage(engine: Engine, signal?: AbortSignal): Promise<string> {
+/** Not cut short when the caller goes away: the engine would finish it, and nobody would know its name. */
+async function importProbeImage(engine: Engine): Promise<string> {
   const content = probeProgram(engine.info.Architecture);
-  return withDeadline(
-    'importing the probe image',
-    startMs,
-    async (abortSignal) => {
-      const archive = Readable.from([await tarOf([{ name: 'probe', mode: 0o755, content }])]);
-      const stream = await engine.docker.importImage(archive, { abortSignal });
-      return (await followProgress(stream)).lastStatus;
-    },
-    signal,
-  );
+  return withDeadline('importing the probe image', startMs, async (abortSignal) => {
+    const archive = Readable.from([await tarOf([{ name: 'probe', mode: 0o755, content }])]);
+    // By its label the sweep finds what a killed server left.
+    const changes = `LABEL ${probeLabel}=true`;
+    const stream = await engine.docker.importImage(archive, { changes, abortSignal });
+    return (await followProgress(stream)).lastStatus;
+  });
 }
 
 /** Like a workspace's: with a network of its own where the engine has its bridge. */
@@ -165,28 +165,43 @@ async function networkFor(engine: Engine): Promise<string> {
   return networks.some((network) => network.Name === 'bridge') ? 'bridge' : 'none';
 }
 
-async function removeContainer(
-  engine: Engine,
-  container: Container,
-  failed: boolean,
-): Promise<void> {
-  const remove = async (): Promise<void> => {
-    await withDeadline('removing the probe container', cleanMs, async (abortSignal) => {
-      await container.remove({ force: true, v: true, abortSignal });
-    });
-  };
-  if (!failed) {
-    await remove();
-    return;
-  }
-  // The sandbox of a failed start hangs in ways that keep the engine from removing the container.
-  const first = await remove().catch((error: unknown) => error);
+async function remove(container: Container): Promise<void> {
+  await withDeadline('removing the probe container', cleanMs, async (abortSignal) => {
+    await container.remove({ force: true, v: true, abortSignal });
+  });
+}
+
+/** The sandbox of a failed start hangs in ways that keep the engine from removing the container. */
+async function removeFailed(engine: Engine, container: Container, why: string): Promise<void> {
+  const first = await remove(container).catch((error: unknown) => error);
   await killLeftProcesses(engine, container.id);
-  if (first !== undefined) {
-    await remove().catch((error: unknown) => {
-      throw new Error(`the probe container stays behind: ${reasonOf(error)}`, { cause: error });
+  if (first === undefined) return;
+  try {
+    await removeAgain(container);
+  } catch (error) {
+    const left = `the probe container stays behind: ${reasonOf(error)}`;
+    throw new Error(`${why}; ${left}`, { cause: error });
+  }
+}
+
+/** The engine may still be at the first removal, and refuses another one meanwhile. */
+async function removeAgain(container: Container): Promise<void> {
+  try {
+    await remove(container);
+  } catch (error) {
+    const status = statusOf(error);
+    if (status === 404) return;
+    if (status !== 409) throw error;
+    await withDeadline('the removal of the probe container', cleanMs, (abortSignal) =>
+      container.wait({ condition: 'removed', abortSignal }),
+    ).catch((failure: unknown) => {
+      if (statusOf(failure) !== 404) throw failure;
     });
   }
+}
+
+function statusOf(error: unknown): unknown {
+  return error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
 }
 
 /** Every process whose command line names the container: shim, sandbox, gofer. Needs root, on this kernel. */

@@ -11,9 +11,10 @@ import type { SetupOutput } from './progress.ts';
 import { runSetupSteps } from './run-steps.ts';
 import type { SetupStep, StepResult } from './step.ts';
 import { dockerEngine, dockerSettings } from './steps/docker.ts';
+import { diskTools } from './steps/disk-tools.ts';
 import { goToolchain, guestAgent } from './steps/guest-agent.ts';
 import { gvisorRuntime } from './steps/runsc.ts';
-import { cCompiler, postgresServer } from './steps/test-tools.ts';
+import { cCompiler, muslCompiler, postgresServer } from './steps/test-tools.ts';
 import { workspaceImage } from './steps/workspace-image.ts';
 
 /** What the server and the tests build on. What could not be had is absent, with its reason. */
@@ -59,11 +60,12 @@ export function setupSteps(context: SetupContext, forTests: boolean): SetupStep[
   return [
     dockerEngine(context),
     dockerSettings(context),
+    diskTools(context),
     goToolchain(context),
     gvisorRuntime(context),
     guestAgent(context),
     workspaceImage(context),
-    ...(forTests ? [postgresServer(context), cCompiler(context)] : []),
+    ...(forTests ? [postgresServer(context), cCompiler(context), muslCompiler(context)] : []),
   ];
 }
 

@@ -6,7 +6,7 @@ import type { EmergentError } from '../../domain/errors.ts';
 import { dialled } from './dial.ts';
 import { toEmergentError } from './errors.ts';
 import { sendBody } from './http.ts';
-import type { GuestResponse, GuestSend } from './http.ts';
+import type { GuestRequest, GuestResponse, GuestSend } from './http.ts';
 import type { GuestLink, GuestLinkOptions } from './link.ts';
 
 const idleMs = 60_000;
@@ -21,13 +21,13 @@ const maxTransfers = 4;
 export class BulkLink {
   readonly #agent: BulkAgent;
   readonly #link: GuestLink;
-  readonly #token: string;
+  readonly #options: GuestLinkOptions;
   #transfers = 0;
 
   constructor(link: GuestLink, options: GuestLinkOptions) {
     this.#agent = new BulkAgent(options);
     this.#link = link;
-    this.#token = options.token;
+    this.#options = options;
   }
 
   get available(): boolean {
@@ -40,18 +40,44 @@ export class BulkLink {
   }
 
   /** As `GuestSend` says. */
-  readonly send: GuestSend = ({ method, path, headers, body, signal }) => {
-    if (signal?.aborted) return Promise.reject(abortReason(signal));
-    const { promise, resolve, reject } = Promise.withResolvers<GuestResponse>();
+  readonly send: GuestSend = async (request) => {
+    let over: (() => void) | undefined;
+    const onEnd = (): void => {
+      this.#transfers--;
+      over?.();
+    };
     this.#transfers++;
+    try {
+      over = await this.#options.wake?.();
+      if (request.signal?.aborted) throw abortReason(request.signal);
+    } catch (error) {
+      onEnd();
+      throw error;
+    }
+    return this.#start(request, onEnd);
+  };
+
+  #start(
+    { method, path, headers, body, signal }: GuestRequest,
+    onEnd: () => void,
+  ): Promise<GuestResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<GuestResponse>();
     const request = http.request({
       agent: this.#agent,
       method,
       path,
-      headers: { ...headers, host: 'agent', 'x-access-token': this.#token },
+      headers: { ...headers, host: 'agent', 'x-access-token': this.#options.token },
       ...(signal && { signal }),
     });
-    request.once('close', () => this.#transfers--);
+    // A request that waits for its stream keeps its end to itself until that has come.
+    const onAbort = (): void => {
+      if (signal) reject(toEmergentError(abortReason(signal), 'moving a file'));
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    request.once('close', () => {
+      signal?.removeEventListener('abort', onAbort);
+      onEnd();
+    });
     request.once('response', (response) => {
       // A refused upload leaves a stream on which nobody can tell where the next request begins.
       if (response.statusCode !== 200) response.once('close', () => request.destroy());
@@ -61,12 +87,14 @@ export class BulkLink {
       reject(toEmergentError(error, 'moving a file'));
     });
     this.#link.guard(request).catch((error: unknown) => {
-      request.destroy(toEmergentError(error, 'moving a file'));
+      const reason = toEmergentError(error, 'moving a file');
+      reject(reason);
+      request.destroy(reason);
     });
     if (body) void sendBody(body, request);
     else request.end();
     return promise;
-  };
+  }
 
   close(): void {
     this.#agent.destroy();
@@ -78,6 +106,7 @@ class BulkAgent extends http.Agent {
   readonly #dial: GuestLinkOptions['dial'];
   readonly #clock: Clock;
   readonly #idle = new WeakMap<Duplex, AbortController>();
+  #closed = false;
 
   constructor({ dial, clock }: GuestLinkOptions) {
     super({ keepAlive: true });
@@ -92,13 +121,21 @@ class BulkAgent extends http.Agent {
     dialled(this.#dial, (stream) => stream).then(
       (stream) => {
         stream.once('close', () => this.#idle.get(stream)?.abort());
+        // One that comes too late fails its request; unused, it would stay open.
+        if (this.#closed) stream.destroy();
         callback?.(null, asSocket(stream));
       },
       (error: unknown) => callback?.(error as EmergentError, undefined as never),
     );
   }
 
+  override destroy(): void {
+    this.#closed = true;
+    super.destroy();
+  }
+
   override keepSocketAlive(stream: Duplex): boolean {
+    if (this.#closed) return false;
     const used = new AbortController();
     this.#idle.set(stream, used);
     this.#clock.sleep(idleMs, used.signal).then(

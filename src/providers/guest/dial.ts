@@ -20,6 +20,9 @@ export async function dialled<T>(
   try {
     return await withDeadline('connecting to the sandbox agent', dialDeadlineMs, async (signal) => {
       const stream = await dial(signal);
+      // Its user is told by its own means, while it uses it. An error that comes before, after or in between, such
+      // as that of being destroyed, must not become an uncaught one.
+      stream.on('error', () => undefined);
       if (signal.aborted) {
         stream.destroy();
         throw abortReason(signal);

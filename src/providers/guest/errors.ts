@@ -12,6 +12,7 @@ const meanings: Partial<Record<Code, ErrorCode>> = {
   [Code.PermissionDenied]: 'invalid_value',
   [Code.AlreadyExists]: 'invalid_value',
   [Code.Aborted]: 'interrupted',
+  [Code.FailedPrecondition]: 'wrong_state',
   [Code.ResourceExhausted]: 'provider_failed',
   [Code.DeadlineExceeded]: 'deadline_exceeded',
 };

@@ -4,7 +4,7 @@ import { untilAborted } from '../../base/until-aborted.ts';
 import { reasonOf } from '../../base/reason.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { FileContent, FileInfo } from '../../domain/provider.ts';
+import type { FileContent, ReadOptions, WriteOptions, WrittenFile } from '../../domain/provider.ts';
 import { toEmergentError } from './errors.ts';
 import type { BulkLink } from './bulk.ts';
 import { CountedContent } from './counted-content.ts';
@@ -20,10 +20,13 @@ const meanings: Readonly<Record<number, ErrorCode>> = {
   401: 'sandbox_unreachable',
   403: 'permission_denied',
   404: 'file_not_found',
+  412: 'file_changed',
   507: 'disk_full',
 };
 /** Where the status is not enough, the agent names the reason. */
 const reasons: Readonly<Record<string, ErrorCode>> = { is_directory: 'is_directory' };
+/** How the agent calls the names in a directory; it sends them only to whoever accepts them. */
+const listingType = 'application/vnd.emergent.names';
 const errorBodyBytes = 4_096;
 /** Up to this size a file is not worth a stream of its own. */
 const inlineBytes = 512 * 1024;
@@ -40,57 +43,88 @@ export class GuestFiles {
     this.#bulk = bulk;
   }
 
-  async read(relativePath: string, signal: AbortSignal): Promise<FileContent> {
+  async read(
+    relativePath: string,
+    signal: AbortSignal,
+    { directories = false }: ReadOptions = {},
+  ): Promise<FileContent> {
     const path = absolute(relativePath);
-    const { headers, body } = await this.#get(path, signal);
+    const { headers, body } = await this.#get(path, directories, signal);
     const length = headers['content-length'];
     const size = length === undefined ? null : Number(length);
-    return { path, size, content: fileContent(body, size, path) };
+    const isListing = headers['content-type'] === listingType;
+    if (isListing && !directories) {
+      body.destroy();
+      throw new EmergentError('is_directory', `${path} is a directory`);
+    }
+    return {
+      path,
+      size,
+      version: versionIn(headers['etag']),
+      ...(isListing && { directory: true }),
+      content: fileContent(body, size, path),
+    };
   }
 
   async write(
     relativePath: string,
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-  ): Promise<FileInfo> {
+    { ifVersion }: WriteOptions = {},
+  ): Promise<WrittenFile> {
     const path = absolute(relativePath);
     const source = new CountedContent(content);
-    const { body } = await fileRequest(await this.#wayFor(source, path, signal), path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/octet-stream' },
-      body: source.all(),
-      signal,
-    });
-    body.resume();
-    return { path, size: source.bytes };
+    const condition = ifVersion === undefined ? {} : { 'if-match': ifVersion };
+    try {
+      const isSmall = await this.#isSmall(source, signal);
+      const { headers, body } = await fileRequest(this.#wayFor(isSmall), path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/octet-stream', ...condition },
+        body: source.all(),
+        signal,
+      });
+      body.resume();
+      return { path, size: source.bytes, created: headers['x-emergent-created'] === 'true' };
+    } catch (error) {
+      source.abandon();
+      throw toEmergentError(error, `writing ${path}`);
+    }
   }
 
   /** Only the agent knows the size, so the session is asked first, and answers only if the file is small. */
-  async #get(path: string, signal: AbortSignal): Promise<GuestResponse> {
+  async #get(path: string, directories: boolean, signal: AbortSignal): Promise<GuestResponse> {
+    const accept = directories ? { accept: `application/octet-stream, ${listingType}` } : {};
     const get = (send: GuestSend, headers = {}): Promise<GuestResponse> =>
-      fileRequest(send, path, { method: 'GET', headers, signal });
+      fileRequest(send, path, { method: 'GET', headers: { ...accept, ...headers }, signal });
     if (this.#bulk.idle) return get(this.#bulk.send);
     if (!this.#bulk.available) return get(this.#session);
     try {
       return await get(this.#session, { 'x-emergent-inline-max': String(inlineBytes) });
     } catch (error) {
       if (!(error instanceof TooLargeInline)) throw error;
-      return get(this.#bulk.send);
+      return get(this.#wayFor(false));
     }
   }
 
-  /** Nobody knows the size before the end, so the beginning is held back until it is clear which way to go. */
-  async #wayFor(source: CountedContent, path: string, signal: AbortSignal): Promise<GuestSend> {
-    if (this.#bulk.idle) return this.#bulk.send;
-    if (!this.#bulk.available) return this.#session;
-    try {
-      const isSmall = await untilAborted(source.fill(inlineBytes), signal);
-      return isSmall ? this.#session : this.#bulk.send;
-    } catch (error) {
-      source.abandon();
-      throw toEmergentError(error, `writing ${path}`);
-    }
+  /**
+   * Nobody knows the size before the end, so where it decides which way to go the beginning is held back. False also
+   * where it does not decide.
+   */
+  async #isSmall(source: CountedContent, signal: AbortSignal): Promise<boolean> {
+    if (this.#bulk.idle || !this.#bulk.available) return false;
+    return untilAborted(source.fill(inlineBytes), signal);
   }
+
+  /** To be gone at once: the next who asks is given the same. */
+  #wayFor(isSmall: boolean): GuestSend {
+    if (this.#bulk.idle) return this.#bulk.send;
+    return isSmall || !this.#bulk.available ? this.#session : this.#bulk.send;
+  }
+}
+
+/** It goes back as a header, so it must be one; the agent's own are far shorter. */
+function versionIn(etag: string | string[] | undefined): string | null {
+  return typeof etag === 'string' && /^"[!#-~]{1,200}"$/.test(etag) ? etag : null;
 }
 
 function absolute(path: string): string {

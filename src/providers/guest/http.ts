@@ -29,7 +29,7 @@ export type GuestSend = (request: GuestRequest) => Promise<GuestResponse>;
 const bodyBufferBytes = 2 ** 20;
 
 /** Requests as streams of the workspace's HTTP/2 session. */
-export function sessionSend(link: GuestLink): GuestSend {
+export function sessionSend(link: Pick<GuestLink, 'request'>): GuestSend {
   return async ({ method, path, headers, body, signal }) => {
     signal?.throwIfAborted();
     const stream = await link.request(

@@ -12,6 +12,10 @@ export interface GuestLinkOptions {
   /** Sent with every request; the agent knows only its hash. */
   readonly token: string;
   readonly clock: Clock;
+  /** Called before a request: resolves when the sandbox can take it, and is told by the answer that it is over. */
+  readonly wake?: () => Promise<() => void>;
+  /** Hears that an open session has ended without being closed. */
+  readonly onLost?: () => void;
 }
 
 const heartbeatEveryMs = 10_000;
@@ -21,6 +25,7 @@ const MiB = 2 ** 20;
 
 /** Anything whose life depends on the agent's. */
 export interface GuardedStream {
+  readonly closed: boolean;
   once(event: 'close', listener: () => void): unknown;
   destroy(error: Error): unknown;
 }
@@ -29,6 +34,8 @@ export interface GuardedStream {
 interface Connection {
   readonly session: http2.ClientHttp2Session;
   readonly stream: Duplex;
+  /** Those that end with the session. */
+  readonly guarded: Set<GuardedStream>;
   /** How many requests are open. */
   requests: number;
   heartbeat: Disposable | undefined;
@@ -43,15 +50,34 @@ interface Connection {
  */
 export class GuestLink {
   readonly #options: GuestLinkOptions;
+  readonly #onOpened: () => void;
   #connection: Promise<Connection> | undefined;
   #closed = false;
 
-  constructor(options: GuestLinkOptions) {
+  /** `onOpened` is called whenever a session has been opened. */
+  constructor(options: GuestLinkOptions, onOpened: () => void = () => undefined) {
     this.#options = options;
+    this.#onOpened = onOpened;
   }
 
   /** Starts a request on the shared session. The caller owns the returned stream. */
   async request(
+    headers: http2.OutgoingHttpHeaders,
+    options: http2.ClientSessionRequestOptions = {},
+  ): Promise<http2.ClientHttp2Stream> {
+    const over = await this.#wake();
+    try {
+      const stream = await this.look(headers, options);
+      stream.once('close', over);
+      return stream;
+    } catch (error) {
+      over();
+      throw error;
+    }
+  }
+
+  /** The same for a request that only looks at the sandbox: it neither wakes it nor keeps it awake. */
+  async look(
     headers: http2.OutgoingHttpHeaders,
     options: http2.ClientSessionRequestOptions = {},
   ): Promise<http2.ClientHttp2Stream> {
@@ -64,22 +90,42 @@ export class GuestLink {
     return stream;
   }
 
+  /**
+   * The same for a request that waits for what may never come: it opens no session, and as it is nothing that a
+   * caller waits for, the session is not pinged for its sake.
+   */
+  async requestIfOpen(
+    headers: http2.OutgoingHttpHeaders,
+    options: http2.ClientSessionRequestOptions = {},
+  ): Promise<http2.ClientHttp2Stream> {
+    const connection = await this.#connection;
+    if (!connection || connection.session.closed || connection.stream.destroyed) {
+      throw new EmergentError('sandbox_unreachable', 'there is no link to the sandbox');
+    }
+    return connection.session.request(
+      { ...headers, 'x-access-token': this.#options.token },
+      options,
+    );
+  }
+
   /** Resolves when the agent has answered on the session, which is opened if need be. */
   async reach(): Promise<void> {
-    await ping(await this.#usable());
+    const over = await this.#wake();
+    try {
+      await ping(await this.#usable());
+    } finally {
+      over();
+    }
   }
 
   /** Ends `stream`, which runs beside the session, when the agent no longer answers on the session. */
   async guard(stream: GuardedStream): Promise<void> {
     const connection = await this.#usable();
-    const { session } = connection;
-    const onLost = (): void => {
-      stream.destroy(new EmergentError('sandbox_unreachable', 'the sandbox went away'));
-    };
-    session.once('close', onLost);
-    stream.once('close', () => {
-      session.off('close', onLost);
-    });
+    // Given up meanwhile, it would be watched for ever.
+    if (stream.closed) return;
+    const { guarded } = connection;
+    guarded.add(stream);
+    stream.once('close', () => guarded.delete(stream));
     this.#watch(connection, stream);
   }
 
@@ -88,6 +134,10 @@ export class GuestLink {
     const connection = this.#connection;
     this.#connection = undefined;
     connection?.then(hangUp, () => undefined);
+  }
+
+  async #wake(): Promise<() => void> {
+    return (await this.#options.wake?.()) ?? (() => undefined);
   }
 
   /** Between its end and the event that tells of it, a session is still in our hands but takes no request. */
@@ -134,10 +184,14 @@ export class GuestLink {
     const forget = (): void => {
       if (this.#connection === dialling) this.#connection = undefined;
     };
+    const onClose = (): void => {
+      forget();
+      if (!this.#closed) this.#options.onLost?.();
+    };
     const dialling = dialled(this.#options.dial, (stream, signal) =>
-      connect(stream, signal, forget),
+      connect(stream, signal, onClose),
     );
-    dialling.catch(forget);
+    dialling.then(this.#onOpened, forget);
     return dialling;
   }
 }
@@ -155,8 +209,18 @@ async function connect(
     settings: { initialWindowSize: 8 * MiB, maxFrameSize: MiB, enablePush: false },
     maxSessionMemory: 256,
   });
-  const connection: Connection = { session, stream, requests: 0, heartbeat: undefined };
-  session.once('close', onClose);
+  const connection: Connection = {
+    session,
+    stream,
+    guarded: new Set(),
+    requests: 0,
+    heartbeat: undefined,
+  };
+  session.once('close', () => {
+    onClose();
+    const lost = new EmergentError('sandbox_unreachable', 'the sandbox went away');
+    for (const guarded of connection.guarded) guarded.destroy(lost);
+  });
   const opened = Promise.withResolvers<undefined>();
   session.once('connect', () => {
     // Comes also when the first bytes have already ended the session, which takes no setting then.

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { withDeadline } from '../../base/deadline.ts';
 import { EmergentError } from '../../domain/errors.ts';
-import type { AttachOptions, OutputEvent } from '../../domain/exec.ts';
+import type { AttachOptions, ExecEnd, OutputEvent } from '../../domain/exec.ts';
 import { isLinkFailure, linkFailureReason, toEmergentError } from './errors.ts';
 import type { ProcessEvent } from './gen/process/process_pb.ts';
 import type { OpenReaders } from './open-readers.ts';
@@ -20,6 +20,9 @@ export interface OutputSource {
   readonly clock: Clock;
   readonly readers: OpenReaders;
 }
+
+/** What a reader is told, and whoever waits for the command's own end hears who is left behind. */
+export type ToldOutput = OutputEvent | ExecEnd;
 
 /** Asks the agent for a process's output; resolves when the agent has found the process. */
 export async function openOutput(
@@ -44,7 +47,7 @@ export async function* readOutput(
   { offset: from, follow }: AttachOptions,
   first: EventStream,
   reading: AbortController,
-): AsyncGenerator<OutputEvent> {
+): AsyncGenerator<ToldOutput> {
   const through = source.readers.begin();
   let offset = from;
   let stream = first;
@@ -107,9 +110,11 @@ async function reattach(
 }
 
 /** `offset` is that of the event before. */
-function translate(message: ProcessEvent | undefined, offset: number): OutputEvent | undefined {
+function translate(message: ProcessEvent | undefined, offset: number): ToldOutput | undefined {
   const event = message?.event;
-  if (event?.case === 'end') return { type: 'exit', ...exitOf(event.value) };
+  if (event?.case === 'end') {
+    return { type: 'exit', ...exitOf(event.value), background: event.value.background };
+  }
   if (event?.case === 'skipped' && event.value.bytes > 0n) {
     const bytes = Number(event.value.bytes);
     if (!Number.isSafeInteger(offset + bytes)) {
@@ -118,7 +123,8 @@ function translate(message: ProcessEvent | undefined, offset: number): OutputEve
     return { type: 'skipped', bytes, offset: offset + bytes };
   }
   if (event?.case !== 'data' || event.value.output.case === undefined) return undefined;
-  const { case: type, value: data } = event.value.output;
+  const { case: output, value: data } = event.value.output;
+  const type = output === 'pty' ? 'stdout' : output;
   return data.length === 0 ? undefined : { type, data, offset: offset + data.length };
 }
 

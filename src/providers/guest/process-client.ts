@@ -53,6 +53,20 @@ export async function sendSignal(
   );
 }
 
+/** As `ExecProcess.end` says. The agent sees it through, also when the link breaks meanwhile. */
+export async function endGroup(
+  client: ProcessClient,
+  process: Selector,
+  graceMs: number,
+): Promise<void> {
+  try {
+    const request = { process, signal: Signal.SIGTERM, graceMs };
+    await client.sendSignal(request, { timeoutMs: graceMs + callTimeoutMs });
+  } catch (error) {
+    throw processError(error, 'ending a command');
+  }
+}
+
 /** For calls that name a process: what the agent does not find is that process. */
 export function processError(error: unknown, doing: string, signal?: AbortSignal): unknown {
   if (signal?.aborted === true) return signal.reason;

@@ -1,16 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { EmergentError } from '../../domain/errors.ts';
-import type {
-  ExecEvent,
-  ExecProcess,
-  ExecRequest,
-  OutputEvent,
-  ProcessSignal,
-} from '../../domain/exec.ts';
+import type { ExecEvent, ExecProcess, ExecRequest, ProcessSignal } from '../../domain/exec.ts';
 import type { OpenReaders } from './open-readers.ts';
 import { readOutput } from './output.ts';
+import type { ToldOutput } from './output.ts';
 import type { ProcessClient, Selector } from './process-client.ts';
-import { sendSignal, shortCall } from './process-client.ts';
+import { endGroup, sendSignal, shortCall } from './process-client.ts';
 import { startCommand } from './start.ts';
 
 export interface GuestProcessOptions {
@@ -36,7 +31,7 @@ export async function startProcess(
 }
 
 /** A caller that stays is promised every byte. */
-async function* wholeOutput(output: AsyncIterable<OutputEvent>): AsyncGenerator<ExecEvent> {
+async function* wholeOutput(output: AsyncIterable<ToldOutput>): AsyncGenerator<ExecEvent> {
   for await (const event of output) {
     if (event.type === 'skipped') {
       throw new EmergentError(
@@ -82,12 +77,19 @@ class GuestProcess implements ExecProcess {
   }
 
   async kill(name: ProcessSignal): Promise<void> {
-    try {
-      await sendSignal(this.#client, this.#process, name);
-    } catch (error) {
-      // It has ended, which is what the caller wanted.
-      if (error instanceof EmergentError && error.code === 'process_not_found') return;
-      throw error;
-    }
+    await unlessEnded(sendSignal(this.#client, this.#process, name));
+  }
+
+  async end(graceMs: number): Promise<void> {
+    await unlessEnded(endGroup(this.#client, this.#process, graceMs));
+  }
+}
+
+/** One that has ended is what the caller wanted. */
+async function unlessEnded(call: Promise<void>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof EmergentError && error.code === 'process_not_found')) throw error;
   }
 }

@@ -4,9 +4,10 @@ import type {
   OutputEvent,
   ProcessInfo,
   ProcessSignal,
+  TerminalSize,
 } from '../../domain/exec.ts';
 import { openOutput, readOutput } from './output.ts';
-import type { OutputSource } from './output.ts';
+import type { OutputSource, ToldOutput } from './output.ts';
 import { byId, processError, sendSignal, shortCall } from './process-client.ts';
 import { moment, processList } from './process-info.ts';
 import type { GuestProcessOptions } from './process.ts';
@@ -71,7 +72,7 @@ export class GuestProcesses {
     });
     try {
       const stream = await openOutput(source, options, reading.signal);
-      return readOutput(source, options, stream, reading);
+      return outputOnly(readOutput(source, options, stream, reading));
     } catch (error) {
       reading.abort();
       throw processError(error, 'attaching to a process', signal);
@@ -80,5 +81,34 @@ export class GuestProcesses {
 
   signal(id: string, name: ProcessSignal, signal: AbortSignal): Promise<void> {
     return sendSignal(this.#options.client, byId(id), name, signal);
+  }
+
+  /** The agent knows whether the process has a terminal or a standard input: the bytes go to what it has. */
+  async input(id: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
+    await shortCall(
+      'writing to a process',
+      (options) =>
+        this.#options.client.sendInput(
+          { process: byId(id), input: { input: { case: 'stdin', value: data } } },
+          options,
+        ),
+      signal,
+    );
+  }
+
+  async resize(id: string, size: TerminalSize, signal: AbortSignal): Promise<void> {
+    await shortCall(
+      'resizing a terminal',
+      (options) => this.#options.client.update({ process: byId(id), pty: { size } }, options),
+      signal,
+    );
+  }
+}
+
+/** Who comes later than the end is not told who was left behind then. */
+async function* outputOnly(events: AsyncIterable<ToldOutput>): AsyncGenerator<OutputEvent> {
+  for await (const event of events) {
+    if (event.type !== 'exit') yield event;
+    else yield { type: 'exit', exitCode: event.exitCode, signal: event.signal };
   }
 }

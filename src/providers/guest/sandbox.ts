@@ -3,19 +3,25 @@ import type { Transport } from '@connectrpc/connect';
 import { withDeadline } from '../../base/deadline.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ExecProcess, ExecRequest } from '../../domain/exec.ts';
-import type { FileContent, FileInfo } from '../../domain/provider.ts';
+import type { FileContent, ReadOptions, WriteOptions, WrittenFile } from '../../domain/provider.ts';
 import { toEmergentError } from './errors.ts';
 import { BulkLink } from './bulk.ts';
 import { GuestFiles } from './files.ts';
 import { Agent } from './gen/emergent/agent/v1/agent_pb.ts';
 import { Process } from './gen/process/process_pb.ts';
 import { sessionSend } from './http.ts';
+import { guestIdle } from './idle.ts';
+import type { GuestIdle } from './idle.ts';
+import { GuestIncidents } from './incidents.ts';
+import type { GuestIncident } from './incidents.ts';
 import { GuestLink } from './link.ts';
 import type { GuestLinkOptions } from './link.ts';
 import { OpenReaders } from './open-readers.ts';
 import { startProcess } from './process.ts';
 import type { GuestProcessOptions } from './process.ts';
 import { GuestProcesses } from './processes.ts';
+import { guestStats } from './stats.ts';
+import type { GuestStats } from './stats.ts';
 import { terminate } from './terminate.ts';
 import { guestTransport } from './transport.ts';
 
@@ -27,15 +33,30 @@ export class GuestSandbox {
   readonly #link: GuestLink;
   readonly #bulk: BulkLink;
   readonly #transport: Transport;
+  /** For requests that only look at the sandbox. */
+  readonly #looking: Transport;
   readonly #files: GuestFiles;
   readonly #readers = new OpenReaders();
   readonly #commands: GuestProcessOptions;
 
-  constructor(options: GuestLinkOptions) {
-    this.#link = new GuestLink(options);
+  /** `onIncident` hears of what happens in the sandbox by itself. */
+  constructor(
+    options: GuestLinkOptions,
+    onIncident: (incident: GuestIncident) => void = () => undefined,
+  ) {
+    this.#link = new GuestLink(options, () => {
+      void incidents.listen();
+    });
+    const incidents = new GuestIncidents(
+      sessionSend({ request: (...request) => this.#link.requestIfOpen(...request) }),
+      onIncident,
+    );
     this.#bulk = new BulkLink(this.#link, options);
     const send = sessionSend(this.#link);
     this.#transport = guestTransport(send);
+    this.#looking = guestTransport(
+      sessionSend({ request: (...request) => this.#link.look(...request) }),
+    );
     this.#files = new GuestFiles(send, this.#bulk);
     this.#commands = {
       client: createClient(Process, this.#transport),
@@ -70,6 +91,14 @@ export class GuestSandbox {
     return startProcess(this.#commands, request, signal);
   }
 
+  stats(signal: AbortSignal): Promise<GuestStats> {
+    return guestStats(this.#looking, signal);
+  }
+
+  idle(signal: AbortSignal): Promise<GuestIdle> {
+    return guestIdle(this.#looking, signal);
+  }
+
   /**
    * Ends every process in the sandbox, by SIGTERM and after `graceMs` by SIGKILL, and takes no more commands. When
    * it resolves, whoever read a command's output through this has it all, with its exit. Fails within seconds when
@@ -80,16 +109,17 @@ export class GuestSandbox {
     return terminate({ link, transport, readers }, graceMs, signal);
   }
 
-  readFile(path: string, signal: AbortSignal): Promise<FileContent> {
-    return this.#files.read(path, signal);
+  readFile(path: string, signal: AbortSignal, options?: ReadOptions): Promise<FileContent> {
+    return this.#files.read(path, signal, options);
   }
 
   writeFile(
     path: string,
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-  ): Promise<FileInfo> {
-    return this.#files.write(path, content, signal);
+    options?: WriteOptions,
+  ): Promise<WrittenFile> {
+    return this.#files.write(path, content, signal, options);
   }
 
   close(): void {

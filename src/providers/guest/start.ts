@@ -1,6 +1,8 @@
+import { Code, ConnectError } from '@connectrpc/connect';
 import { withDeadline } from '../../base/deadline.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ExecRequest } from '../../domain/exec.ts';
+import { missingProgram } from '../../domain/missing-program.ts';
 import { toEmergentError } from './errors.ts';
 import { rest } from './output.ts';
 import type { EventStream, ProcessClient, Selector } from './process-client.ts';
@@ -33,19 +35,31 @@ export async function startCommand(
     return await withDeadline('starting a command', startDeadlineMs, () => started, signal);
   } catch (error) {
     void abandon(client, started, reading);
-    throw toEmergentError(error, `starting ${request.argv[0]}`);
+    throw startFailure(request.argv[0], error);
   }
+}
+
+function startFailure(program: string, error: unknown): Error {
+  const failure = toEmergentError(error, `starting ${program}`);
+  const isMissing = error instanceof ConnectError && error.code === Code.NotFound;
+  return isMissing ? missingProgram(program, failure.message, error) : failure;
 }
 
 async function confirmedStart(
   client: ProcessClient,
-  { argv: [cmd, ...args], env, workdir, stdin = false, id }: ExecRequest,
+  { argv: [cmd, ...args], env, workdir, stdin = false, pty, id }: ExecRequest,
   detached: boolean,
   reading: AbortController,
 ): Promise<StartedCommand> {
   const process = { cmd, args, envs: { ...env }, ...(workdir !== undefined && { cwd: workdir }) };
   const stream = client.start(
-    { process, stdin, detached, ...(id !== undefined && { tag: id }) },
+    {
+      process,
+      stdin,
+      detached,
+      ...(pty && { pty: { size: pty } }),
+      ...(id !== undefined && { tag: id }),
+    },
     { signal: reading.signal },
   );
   const events = stream[Symbol.asyncIterator]();

@@ -78,7 +78,7 @@ export async function ensureAgentVolume(
     return volume;
   } finally {
     await engineCall('removing a helper container', callMs, (abortSignal) =>
-      holder.remove({ force: true, abortSignal }),
+      holder.remove({ force: true, v: true, abortSignal }),
     );
   }
 }

@@ -1,11 +1,14 @@
 import type Docker from 'dockerode';
 import type { SandboxSpec } from '../../domain/provider.ts';
+import { containerBounds } from './container-bounds.ts';
+import { gvisorName } from './container-profile.ts';
+import type { ContainerProfile } from './container-profile.ts';
+import type { ImageFacts } from './images/image-facts.ts';
 
 /** What is the same for every container of this server. */
 export interface ContainerSettings {
   readonly installationId: string;
-  /** The OCI runtime's name as the engine knows it. */
-  readonly runtime: string;
+  readonly profile: ContainerProfile;
   readonly agentVolume: string;
   readonly natNetwork: string;
   readonly nameservers: readonly string[];
@@ -13,6 +16,8 @@ export interface ContainerSettings {
 
 export const agentMount = '/.emergent';
 export const agentPath = `${agentMount}/agent`;
+/** The agent's exit code when the image names a user that it does not have; guest/main.go has it too. */
+export const agentKnowsNoUser = 4;
 export const workspaceMount = '/workspace';
 
 export const labels = {
@@ -20,6 +25,8 @@ export const labels = {
   workspace: 'dev.emergent.workspace',
   /** The container's name, also on the volume: it may be all that is left. */
   sandbox: 'dev.emergent.sandbox',
+  /** The provider that it belongs to; `providerOf` reads it. */
+  provider: 'dev.emergent.provider',
   kind: 'dev.emergent.kind',
 } as const;
 
@@ -36,9 +43,18 @@ export function volumeName(workspaceId: string): string {
   return `agent-workspace-${workspaceId}`;
 }
 
-export function workspaceLabels(installationId: string, spec: SandboxSpec): Record<string, string> {
+export function providerOf(found: Readonly<Record<string, string>>): string {
+  return found[labels.provider] ?? gvisorName;
+}
+
+export function workspaceLabels(
+  installationId: string,
+  provider: string,
+  spec: SandboxSpec,
+): Record<string, string> {
   return {
     [labels.installation]: installationId,
+    [labels.provider]: provider,
     [labels.workspace]: spec.workspaceId,
     [labels.sandbox]: spec.sandboxName,
     [labels.kind]: spec.containerType,
@@ -57,17 +73,18 @@ const capabilities = [
   'SYS_CHROOT',
 ];
 
-/** Processes in the guest. */
-const maxProcesses = 4_096;
 /** The engine's pids limit counts the sentry's own threads and kills the whole sandbox, so it stays far away. */
-const enginePidsLimit = 32_768;
+const distantPidsLimit = 32_768;
 
 /** The engine's request for one workspace. Pure, so that every flag can be checked without an engine. */
 export function containerOptions(
   spec: SandboxSpec,
+  image: ImageFacts,
   settings: ContainerSettings,
   tokenHash: string,
 ): Docker.ContainerCreateOptions {
+  const { profile } = settings;
+  const bounds = containerBounds(spec.limits, profile);
   return {
     name: spec.sandboxName,
     Hostname: spec.workspaceId.slice(0, 8),
@@ -76,15 +93,20 @@ export function containerOptions(
     WorkingDir: workspaceMount,
     Entrypoint: [agentPath, 'init'],
     Cmd: [],
-    Env: environment(spec, settings, tokenHash),
-    Labels: workspaceLabels(settings.installationId, spec),
+    // What an image says about the program that it is made for does not hold for the agent.
+    Healthcheck: { Test: ['NONE'] },
+    StopSignal: 'SIGTERM',
+    Env: environment(spec, image, settings, tokenHash),
+    Labels: workspaceLabels(settings.installationId, profile.provider, spec),
     HostConfig: {
-      Runtime: settings.runtime,
+      ...(profile.runtime !== undefined && { Runtime: profile.runtime }),
       NanoCpus: Math.round(spec.limits.cpu * 1e9),
-      Memory: spec.limits.memoryBytes,
-      MemorySwap: spec.limits.memoryBytes,
-      PidsLimit: enginePidsLimit,
-      Ulimits: [{ Name: 'nproc', Soft: maxProcesses, Hard: maxProcesses }],
+      Memory: bounds.engineMemoryBytes,
+      MemorySwap: bounds.engineMemoryBytes,
+      ShmSize: bounds.shmBytes,
+      // Programs are built and run there, which the engine forbids unless told.
+      Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${String(bounds.tmpBytes)}` },
+      ...processBounds(profile, bounds.maxProcesses),
       CapDrop: ['ALL'],
       CapAdd: capabilities,
       SecurityOpt: ['no-new-privileges'],
@@ -99,14 +121,32 @@ export function containerOptions(
   };
 }
 
+/** A host's kernel counts `nproc` per user over all containers, and not at all for root. */
+function processBounds(profile: ContainerProfile, most: number): Docker.HostConfig {
+  if (profile.kernel === 'host') return { PidsLimit: most };
+  return { PidsLimit: distantPidsLimit, Ulimits: [{ Name: 'nproc', Soft: most, Hard: most }] };
+}
+
 /** Names that belong to the agent: a caller's would set it up differently, and no command sees them. */
 const agentPrefix = 'EMERGENT_';
 
-function environment(spec: SandboxSpec, settings: ContainerSettings, tokenHash: string): string[] {
+function environment(
+  spec: SandboxSpec,
+  image: ImageFacts,
+  settings: ContainerSettings,
+  tokenHash: string,
+): string[] {
   const own: Record<string, string> = {
     EMERGENT_TOKEN_SHA256: tokenHash,
+    EMERGENT_MEMORY_LIMIT: String(spec.limits.memoryBytes),
     EMERGENT_WORKDIR: workspaceMount,
+    // The agent itself is root; what it starts and writes is the image's user's.
+    EMERGENT_USER: image.user,
+    // The runtime gives the agent root's home.
+    EMERGENT_OWN_HOME: String(!image.setsHome && spec.env['HOME'] === undefined),
   };
+  // The memory that a shared kernel tells of is the host's.
+  if (settings.profile.kernel === 'host') own['EMERGENT_MEMORY_USAGE'] = 'cgroup';
   if (spec.network === 'nat' && settings.nameservers.length > 0) {
     // The engine's embedded DNS does not work under runsc on custom networks: the agent writes resolv.conf.
     own['EMERGENT_NAMESERVERS'] = settings.nameservers.join(',');

@@ -13,7 +13,11 @@ const stopGraceSeconds = 8;
 
 export interface FoundContainer extends ContainerState {
   readonly id: string;
+  /** Of its first process, on the engine's host; 0 where it does not run. */
+  readonly pid: number;
   readonly ours: boolean;
+  /** Of its first process; means nothing while it runs. */
+  readonly exitCode: number;
 }
 
 /** The engine's operations on the container of one workspace, each bounded and idempotent. */
@@ -38,7 +42,8 @@ export class Containers {
       const ours =
         found.Config.Labels[labels.installation] === this.#installationId &&
         found.Config.Labels[labels.workspace] === ref.workspaceId;
-      return { id: found.Id, ours, ...containerState(found.State) };
+      const { Pid: pid, ExitCode: exitCode } = found.State;
+      return { id: found.Id, pid, ours, exitCode, ...containerState(found.State) };
     } catch (error) {
       if (engineStatus(error) === 404) return undefined;
       throw error;
@@ -100,15 +105,15 @@ export class Containers {
   }
 
   /**
-   * By force, and waits until it is gone, also when somebody else is removing it at the moment. One of the same
-   * name that belongs to somebody else is left alone.
+   * By force, with the nameless volumes that its image declared, and waits until it is gone, also when somebody
+   * else is removing it at the moment. One of the same name that belongs to somebody else is left alone.
    */
   async remove(ref: SandboxRef, signal: AbortSignal): Promise<void> {
     const found = await this.find(ref, signal);
     if (!found?.ours) return;
     const container = this.#docker.getContainer(found.id);
     const remove = (abortSignal: AbortSignal): Promise<unknown> =>
-      container.remove({ force: true, abortSignal });
+      container.remove({ force: true, v: true, abortSignal });
     try {
       await engineCall('removing the container', startMs, remove, signal);
     } catch (error) {

@@ -1,139 +1,52 @@
-import { randomUUID } from 'node:crypto';
 import type Docker from 'dockerode';
-import type { Clock } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
-import { reasonOf } from '../../base/reason.ts';
 import type { ProviderHealth } from '../../domain/provider.ts';
-import { agentMount, agentPath, kinds, labels } from './container-spec.ts';
+import type { ContainerProfile } from './container-profile.ts';
 import { engineCall, engineRemedy, engineStatus } from './docker.ts';
-import { engineState } from './engine-info.ts';
+import { desktopOf, engineState } from './engine-info.ts';
 import type { EngineInfo } from './engine-info.ts';
+import type { RuntimeTrials } from './runtime-trials.ts';
 
 const callMs = 4_000;
-const probeMs = 20_000;
-const failureHoldsMs = 30_000;
-
-interface StartProbe {
-  readonly engineId: string;
-  readonly failure: string | undefined;
-  readonly monotonic: number;
-}
 
 export interface HealthOptions {
   readonly docker: Docker;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly installationId: string;
-  readonly runtime: string;
+  readonly runtime: RuntimeTrials;
+  readonly profile: ContainerProfile;
   readonly image: string;
-  /** The name of the filled agent volume. */
-  readonly agentVolume: (signal: AbortSignal) => Promise<string>;
 }
 
 /**
- * The health of the gVisor back end: engine unreachable, runtime missing, image missing, runtime broken and
- * healthy are different answers. "Broken" is found by really starting a container, once per engine; a failure
- * is believed for half a minute, then tried again.
+ * The health of one way to run containers. Not allowed, engine unreachable, Windows containers, runtime missing,
+ * runtime broken, image missing and healthy are different answers, each with its own remedy.
  */
-export class GvisorHealth {
+export class ContainerHealth {
   readonly #options: HealthOptions;
-  #probe: StartProbe | undefined;
 
   constructor(options: HealthOptions) {
     this.#options = options;
   }
 
   async check(signal: AbortSignal): Promise<ProviderHealth> {
-    const { docker, runtime, image } = this.#options;
+    const { docker, runtime, profile, image } = this.#options;
+    if (profile.refusal) return { state: 'absent', ...profile.refusal, details: {} };
     const engine = await engineState(docker, signal);
     if (engine.state === 'down') return unhealthy(engine.reason, engineRemedy, {});
     const { info } = engine;
-    const details = { engine: info.version, runtime, storage: info.storageDriver };
-    if (!info.runtimes.includes(runtime)) {
-      return unhealthy(
-        `gVisor runtime not available: "${runtime}" is not registered with the Docker engine`,
-        'Run `emergent serve` as root: its set-up installs and registers runsc.',
-        details,
-      );
+    const details = factsOf(info, profile);
+    const obstacle = obstacleOf(info, profile);
+    if (obstacle) return unhealthy(obstacle.reason, obstacle.remedy, details);
+    const trial = await runtime.try(info, signal);
+    if (trial.state === 'broken') {
+      return unhealthy(`${notAvailable(profile)}: ${trial.reason}`, brokenRemedy(info), details);
     }
     if (!(await this.#hasImage(image, signal))) {
       return unhealthy(
         `the workspace image ${image} is not on the Docker engine`,
-        'Run `emergent serve`: its set-up builds it; or name another in WORKSPACE_DEFAULT_IMAGE.',
+        'Run `emergent serve` without EMERGENT_SKIP_SETUP once: its set-up builds it.',
         details,
       );
     }
-    const failure = await this.#startFailure(info, signal);
-    if (failure === undefined) return { state: 'healthy', details };
-    return unhealthy(
-      `gVisor runtime not available: ${failure}`,
-      '`emergent doctor` tells whether runsc fits this kernel; set-up can install one that does.',
-      details,
-    );
-  }
-
-  async #startFailure(info: EngineInfo, signal: AbortSignal): Promise<string | undefined> {
-    const now = this.#options.clock.monotonic();
-    const known = this.#probe;
-    if (known?.engineId === info.id) {
-      const holds = known.failure === undefined || now - known.monotonic < failureHoldsMs;
-      if (holds) return known.failure;
-    }
-    const failure = await this.#tryStart(signal);
-    this.#probe = { engineId: info.id, failure, monotonic: this.#options.clock.monotonic() };
-    return failure;
-  }
-
-  /** Runs `agent version` in a throw-away container; returns why that failed. */
-  async #tryStart(signal: AbortSignal): Promise<string | undefined> {
-    const { docker, installationId, runtime, image } = this.#options;
-    const name = `emergent-probe-${randomUUID().slice(0, 8)}`;
-    const container = docker.getContainer(name);
-    const call = <T>(doing: string, work: (abortSignal: AbortSignal) => Promise<T>): Promise<T> =>
-      engineCall(doing, probeMs, work, signal);
-    try {
-      const volume = await this.#options.agentVolume(signal);
-      await call('creating a probe', (abortSignal) =>
-        docker.createContainer({
-          name,
-          Image: image,
-          Entrypoint: [agentPath, 'version'],
-          Labels: { [labels.kind]: kinds.probe, [labels.installation]: installationId },
-          HostConfig: {
-            Runtime: runtime,
-            NetworkMode: 'none',
-            Mounts: [{ Type: 'volume', Source: volume, Target: agentMount, ReadOnly: true }],
-          },
-          abortSignal,
-        }),
-      );
-      await call('starting a probe', (abortSignal): Promise<unknown> =>
-        container.start({ abortSignal }),
-      );
-      const ended: unknown = await call('running a probe', (abortSignal) =>
-        container.wait({ abortSignal }),
-      );
-      const { StatusCode: code } = ended as { StatusCode: number };
-      return code === 0 ? undefined : `a probe container ended with exit code ${String(code)}`;
-    } catch (error) {
-      return reasonOf(error);
-    } finally {
-      await this.#removeProbe(container, name);
-    }
-  }
-
-  async #removeProbe(container: Docker.Container, name: string): Promise<void> {
-    try {
-      await engineCall('removing a probe', probeMs, (abortSignal): Promise<unknown> =>
-        container.remove({ force: true, abortSignal }),
-      );
-    } catch (error) {
-      if (engineStatus(error) === 404) return;
-      this.#options.log.warn('a probe container could not be removed', {
-        container: name,
-        err: error,
-      });
-    }
+    return { state: 'healthy', details: { ...details, ...trial.facts } };
   }
 
   async #hasImage(image: string, signal: AbortSignal): Promise<boolean> {
@@ -151,6 +64,73 @@ export class GvisorHealth {
       throw error;
     }
   }
+}
+
+interface Obstacle {
+  readonly reason: string;
+  readonly remedy: string;
+}
+
+/** What the engine's description alone rules out. */
+function obstacleOf(info: EngineInfo, { runtime }: ContainerProfile): Obstacle | undefined {
+  if (info.osType === 'windows') {
+    return {
+      reason: 'the Docker engine runs Windows containers; workspaces are Linux containers',
+      remedy: 'In Docker Desktop choose "Switch to Linux containers...", then try again.',
+    };
+  }
+  if (runtime === undefined || info.runtimes.has(runtime)) return undefined;
+  return {
+    reason: `${gvisorMissing}: "${runtime}" is not registered with the Docker engine`,
+    remedy: missingRemedy(info),
+  };
+}
+
+/** The words that programs look for. */
+const gvisorMissing = 'gVisor runtime not available';
+
+function notAvailable({ kernel }: ContainerProfile): string {
+  return kernel === 'guest' ? gvisorMissing : 'plain containers not available';
+}
+
+const desktopRemedies = {
+  macOS:
+    "Docker Desktop's virtual machine brings no runsc. Run the server on a Linux machine, or in a Linux virtual " +
+    'machine with a Docker Engine of its own: its set-up installs runsc.',
+  Windows:
+    "Docker Desktop's virtual machine brings no runsc. Run the server on a Linux machine, or in a Linux virtual " +
+    'machine or WSL 2 distribution with a Docker Engine of its own: its set-up installs runsc.',
+  Linux:
+    "Docker Desktop's virtual machine brings no runsc. Use the Docker Engine of this machine instead " +
+    '(`docker context use default`): set-up installs runsc there.',
+} as const;
+
+const orRegister =
+  'Where a runsc is on its file system, register it under Settings > Docker Engine: ' +
+  '{"runtimes": {"runsc": {"path": "<path of runsc>"}}}.';
+
+function missingRemedy(info: EngineInfo): string {
+  const desktop = desktopOf(info);
+  if (desktop) return `${desktopRemedies[desktop]} ${orRegister}`;
+  return 'Run `emergent serve` as root: its set-up installs and registers runsc.';
+}
+
+function brokenRemedy(info: EngineInfo): string {
+  return desktopOf(info)
+    ? 'See the settings of the runtime under Settings > Docker Engine; a current runsc may help.'
+    : '`emergent doctor` tells whether runsc fits this kernel; set-up can install one that does.';
+}
+
+function factsOf(info: EngineInfo, { runtime }: ContainerProfile): Record<string, unknown> {
+  const desktop = desktopOf(info);
+  return {
+    engine: info.version,
+    runtime: runtime ?? info.defaultRuntime ?? 'runc',
+    storage: info.storageDriver,
+    kernel: info.kernelVersion,
+    ...(info.cgroupVersion !== undefined && { cgroup: info.cgroupVersion }),
+    ...(desktop !== null && { docker_desktop: desktop }),
+  };
 }
 
 function unhealthy(

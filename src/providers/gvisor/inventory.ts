@@ -1,9 +1,10 @@
 import type Docker from 'dockerode';
-import { EmergentError } from '../../domain/errors.ts';
 import type { FoundSandbox } from '../../domain/provider.ts';
-import { labels } from './container-spec.ts';
+import { labels, providerOf } from './container-spec.ts';
 import { containerState } from './container-state.ts';
 import type { ContainerState } from './container-state.ts';
+import type { FoundDisk } from './disk/loop-disks.ts';
+import type { FilesFound, WorkspaceDisks } from './disk/workspace-disks.ts';
 import { engineCall, engineStatus } from './docker.ts';
 
 const listMs = 30_000;
@@ -12,34 +13,39 @@ const inspectedAtOnce = 8;
 
 interface Container extends ContainerState {
   readonly workspaceId: string;
+  readonly provider: string;
   readonly name: string;
   readonly createdAt: Date;
 }
 
-interface Volume {
-  readonly workspaceId: string;
-  readonly name: string;
-  readonly sandboxName: string;
-  readonly createdAt: Date;
-}
-
-/** The containers and volumes that carry this installation's label, joined by workspace. */
+/**
+ * The containers, volumes and disks of one provider of this installation, joined by workspace. A disk does not say
+ * whose it is: one without container and volume belongs to whoever asks.
+ */
 export async function listSandboxes(
   docker: Docker,
-  installationId: string,
+  disks: WorkspaceDisks,
+  owner: { readonly installationId: string; readonly provider: string },
   signal: AbortSignal,
 ): Promise<readonly FoundSandbox[]> {
-  const label = `${labels.installation}=${installationId}`;
-  const [containers, volumes] = await Promise.all([
+  const label = `${labels.installation}=${owner.installationId}`;
+  const [containers, volumes, files] = await Promise.all([
     listContainers(docker, label, signal),
-    listVolumes(docker, label, signal),
+    disks.listFiles(signal),
+    disks.listDisks(),
   ]);
-  const workspaceIds = new Set([...containers, ...volumes].map(({ workspaceId }) => workspaceId));
+  const workspaceIds = new Set(
+    [...containers, ...volumes, ...files].map(({ workspaceId }) => workspaceId),
+  );
+  for (const { workspaceId, provider } of [...containers, ...volumes]) {
+    if (provider !== owner.provider) workspaceIds.delete(workspaceId);
+  }
   return [...workspaceIds].map((workspaceId) =>
     joined(
       workspaceId,
       containers.filter((container) => container.workspaceId === workspaceId),
       volumes.find((volume) => volume.workspaceId === workspaceId),
+      files.find((disk) => disk.workspaceId === workspaceId),
     ),
   );
 }
@@ -47,21 +53,24 @@ export async function listSandboxes(
 function joined(
   workspaceId: string,
   containers: readonly Container[],
-  volume: Volume | undefined,
+  volume: FilesFound | undefined,
+  disk: FoundDisk | undefined,
 ): FoundSandbox {
   const running = containers.find((container) => container.running);
   const container = running ?? containers[0];
   const parts = [
     ...containers.map(({ name, createdAt }) => ({ what: `container ${name}`, createdAt })),
     ...(volume ? [{ what: `volume ${volume.name}`, createdAt: volume.createdAt }] : []),
+    ...(disk ? disk.parts.map((what) => ({ what, createdAt: disk.createdAt })) : []),
   ];
+  const ages = parts.flatMap(({ createdAt }) => createdAt?.getTime() ?? []);
   const reason = running ? undefined : (container?.end ?? 'its container is gone');
   return {
     workspaceId,
     sandboxName: container?.name ?? volume?.sandboxName ?? workspaceId,
     state: running ? 'running' : 'stopped',
-    hasFiles: volume !== undefined,
-    createdAt: new Date(Math.min(...parts.map(({ createdAt }) => createdAt.getTime()))),
+    hasFiles: volume?.whole ?? disk?.whole ?? false,
+    createdAt: new Date(ages.length === 0 ? 0 : Math.min(...ages)),
     parts: parts.map(({ what }) => what),
     ...(reason !== undefined && { reason }),
   };
@@ -96,6 +105,7 @@ async function readContainer(
 ): Promise<readonly Container[]> {
   const about = {
     workspaceId: info.Labels[labels.workspace] ?? '',
+    provider: providerOf(info.Labels),
     name: (info.Names[0] ?? info.Id).replace(/^\//, ''),
     createdAt: new Date(info.Created * 1000),
   };
@@ -112,39 +122,4 @@ async function readContainer(
     if (engineStatus(error) === 404) return [];
     throw error;
   }
-}
-
-async function listVolumes(
-  docker: Docker,
-  label: string,
-  signal: AbortSignal,
-): Promise<readonly Volume[]> {
-  const listed: unknown = await engineCall(
-    'listing volumes',
-    listMs,
-    (abortSignal) => docker.listVolumes({ filters: { label: [label] }, abortSignal }),
-    signal,
-  );
-  // The engine sends null where there are none, and answers with a warning in place of what it cannot list.
-  const answer = listed as { Volumes: VolumeInfo[] | null; Warnings: string[] | null };
-  const [warning] = answer.Warnings ?? [];
-  if (warning !== undefined) {
-    throw new EmergentError('provider_failed', `listing volumes: ${warning}`);
-  }
-  return (answer.Volumes ?? []).flatMap((volume) => {
-    const workspaceId = volume.Labels?.[labels.workspace];
-    if (workspaceId === undefined) return [];
-    return {
-      workspaceId,
-      name: volume.Name,
-      sandboxName: volume.Labels?.[labels.sandbox] ?? volume.Name,
-      createdAt: new Date(volume.CreatedAt),
-    };
-  });
-}
-
-interface VolumeInfo {
-  readonly Name: string;
-  readonly Labels: Readonly<Record<string, string>> | null;
-  readonly CreatedAt: string;
 }

@@ -9,23 +9,29 @@ import { EmergentError } from '../../domain/errors.ts';
 import { terminateGraceMs } from '../../domain/provider.ts';
 import type { CreatedSandbox, SandboxRef, SandboxSpec } from '../../domain/provider.ts';
 import { isNotRunning } from '../guest/not-running.ts';
-import { agentPath, volumeName } from './container-spec.ts';
+import { agentPath, volumeName, workspaceMount } from './container-spec.ts';
 import type { ContainerState } from './container-state.ts';
 import type { Containers } from './containers.ts';
+import type { DiskMode } from './disk/disk-mode.ts';
+import type { GrantedDisk, WorkspaceDisks } from './disk/workspace-disks.ts';
 import type { EngineInfo } from './engine-info.ts';
 import type { GuestSandboxes } from './guest-sandboxes.ts';
+import { isImageFailure } from './images/image-facts.ts';
+import type { Images } from './images/images.ts';
 import type { Prepared } from './prepared.ts';
+import type { RuntimeTrials } from './runtime-trials.ts';
 import { StartSteps } from './start-steps.ts';
-import type { ContainerDefaults } from './start-steps.ts';
+import type { ContainerDefaults, OnProgress } from './start-steps.ts';
 import { StartupTimes } from './startup-times.ts';
 import { stepFailure } from './step-failure.ts';
-import type { Volumes } from './volumes.ts';
 
 export interface LifecycleParts {
   readonly containers: Containers;
-  readonly volumes: Volumes;
+  readonly disks: WorkspaceDisks;
   readonly guests: GuestSandboxes;
   readonly prepared: Prepared;
+  readonly images: Images;
+  readonly runtime: RuntimeTrials;
   readonly defaults: ContainerDefaults;
   readonly clock: Clock;
   readonly log: Log;
@@ -40,8 +46,8 @@ const terminateSlackMs = 15_000;
 const wipePausesMs = [0, 50, 100, 200, 400, 800, 1_600, 3_200] as const;
 
 /**
- * How a sandbox comes, rests and goes: a container and a volume, each of which may be missing when a server was
- * killed. The volume is removed by `destroy` and by a `create` that failed, and by nothing else.
+ * How a sandbox comes, rests and goes: a container and a volume with its disk, each of which may be missing when a
+ * server was killed. Volume and disk are removed by `destroy` and by a `create` that failed, and by nothing else.
  */
 export class Lifecycle {
   readonly #parts: LifecycleParts;
@@ -53,12 +59,38 @@ export class Lifecycle {
     this.#steps = new StartSteps(parts, (ref, signal) => this.#wipe(ref, signal));
   }
 
-  create(spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox> {
-    return this.#run(spec, signal, (granted) => this.#steps.create(granted, signal));
+  /** Nothing is started before `network` is there. */
+  create(
+    spec: SandboxSpec,
+    network: Promise<unknown>,
+    signal: AbortSignal,
+    onProgress?: OnProgress,
+  ): Promise<CreatedSandbox> {
+    return this.#run(spec, signal, 'new', (granted, { mode }) =>
+      this.#steps.create(granted, { diskMode: mode, network }, signal, onProgress),
+    );
+  }
+
+  stop(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    return this.#parts.guests.whileAwake(ref, () => this.#stop(ref, signal));
+  }
+
+  resume(
+    ref: SandboxRef,
+    spec: SandboxSpec,
+    signal: AbortSignal,
+    onProgress?: OnProgress,
+  ): Promise<CreatedSandbox> {
+    const { guests } = this.#parts;
+    return guests.whileAwake(ref, () => this.#resume(ref, spec, signal, onProgress));
+  }
+
+  destroy(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    return this.#parts.guests.whileAwake(ref, () => this.#destroy(ref, signal));
   }
 
   /** The container is kept: what was written outside /workspace lies in it. */
-  async stop(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+  async #stop(ref: SandboxRef, signal: AbortSignal): Promise<void> {
     const { containers, guests } = this.#parts;
     const container = await containers.find(ref, signal);
     if (container?.ours && container.running) {
@@ -68,29 +100,36 @@ export class Lifecycle {
     guests.close(ref);
   }
 
-  async resume(ref: SandboxRef, spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox> {
-    const { containers, volumes } = this.#parts;
+  async #resume(
+    ref: SandboxRef,
+    spec: SandboxSpec,
+    signal: AbortSignal,
+    onProgress?: OnProgress,
+  ): Promise<CreatedSandbox> {
+    const { containers, disks, defaults } = this.#parts;
     // First: a container made on a volume that is missing quietly gets a new, empty one.
-    if (!(await volumes.exists(ref, signal))) {
-      throw new EmergentError(
-        'files_lost',
-        `the files of the workspace are gone: there is no volume ${volumeName(ref.workspaceId)}`,
-      );
-    }
+    const disk = await disks.ready(
+      spec,
+      defaults.profile.provider,
+      () => this.#removeContainer(ref, signal),
+      signal,
+    );
     const found = await containers.find(ref, signal);
-    if (!found) return this.#rebuild(spec, 'its container was gone', signal);
+    const rebuild = (why: string): Promise<CreatedSandbox> =>
+      this.#rebuild(spec, disk, why, signal, onProgress);
+    if (!found) return rebuild('its container was gone');
     if (!found.ours) throw foreign(ref);
     const container = await this.#stoppedIfClosed(ref, found, signal);
     try {
       const steps = this.#steps.startAgain(spec, container, signal);
-      return await this.#run(spec, signal, () => steps);
+      return await this.#run(spec, signal, disk, () => steps);
     } catch (error) {
       if (container.running || signal.aborted || !isNotRunning(error)) throw error;
-      return await this.#rebuild(spec, reasonOf(error), signal);
+      return await rebuild(reasonOf(error));
     }
   }
 
-  async destroy(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+  async #destroy(ref: SandboxRef, signal: AbortSignal): Promise<void> {
     const { containers } = this.#parts;
     const container = await containers.find(ref, signal);
     if (container?.ours && container.running) await this.#terminate(ref, container, signal);
@@ -120,34 +159,54 @@ export class Lifecycle {
   async #run(
     spec: SandboxSpec,
     signal: AbortSignal,
-    stepsFor: (granted: SandboxSpec) => readonly Step[],
+    has: DiskMode | 'new',
+    stepsFor: (granted: SandboxSpec, disk: GrantedDisk) => readonly Step[],
   ): Promise<CreatedSandbox> {
-    const { clock, prepared } = this.#parts;
+    const { clock, disks, prepared, runtime, defaults } = this.#parts;
     const startedAt = clock.monotonic();
     const { engine } = await prepared.get(signal);
-    const granted = clampToEngine(spec, engine);
+    const { diskBytes } = spec.limits;
+    const disk =
+      has === 'new'
+        ? await disks.grant(diskBytes, engine.id, signal)
+        : { mode: has, bytes: diskBytes };
+    const granted = grantedOf(spec, engine, disk);
     try {
-      const steps = await runSteps(stepsFor(granted), clock);
-      this.startupTimes.add(Math.round(clock.monotonic() - startedAt));
+      const steps = await runSteps(stepsFor(granted, disk), clock);
+      // How long a pull takes says nothing about the next start.
+      this.startupTimes.add(Math.round(clock.monotonic() - startedAt) - (steps['image'] ?? 0));
       return {
         limits: granted.limits,
-        metadata: { isolation: 'gvisor', disk_mode: 'unenforced', start_steps_ms: steps },
+        metadata: {
+          ...{ isolation: defaults.profile.isolation, ...runtime.facts },
+          ...{ memory_mode: 'watchdog', ...diskFacts(disk) },
+          start_steps_ms: steps,
+        },
       };
     } catch (error) {
-      prepared.forget();
+      if (!isImageFailure(error)) {
+        prepared.forget();
+        runtime.forget();
+      }
       throw stepFailure(error);
     }
   }
 
   /** In a new container on the same volume: what was written outside /workspace is gone, and that is said. */
-  async #rebuild(spec: SandboxSpec, why: string, signal: AbortSignal): Promise<CreatedSandbox> {
+  async #rebuild(
+    spec: SandboxSpec,
+    disk: DiskMode,
+    why: string,
+    signal: AbortSignal,
+    onProgress?: OnProgress,
+  ): Promise<CreatedSandbox> {
     const { clock, log, prepared } = this.#parts;
     const container = spec.sandboxName;
     log.warn('a container is built anew on the volume of its workspace', { container, why });
     // The agent volume or the network may be what was missing.
     prepared.forget();
-    const created = await this.#run(spec, signal, (granted) =>
-      this.#steps.rebuild(granted, signal),
+    const created = await this.#run(spec, signal, disk, (granted) =>
+      this.#steps.rebuild(granted, signal, onProgress),
     );
     const rebuilt = { at: clock.now().toISOString(), why };
     return { ...created, metadata: { ...created.metadata, rebuilt } };
@@ -176,14 +235,21 @@ export class Lifecycle {
     }
   }
 
+  async #removeContainer(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    const { containers, guests } = this.#parts;
+    if (!(await containers.find(ref, signal))) return;
+    await guests.whileAwake(ref, () => containers.remove(ref, signal));
+    guests.close(ref);
+  }
+
   /** The link goes first: one that leads to the old container would break in the hands of the next. */
   async #wipe(ref: SandboxRef, signal: AbortSignal): Promise<void> {
-    const { clock, containers, guests, volumes } = this.#parts;
+    const { clock, disks, guests } = this.#parts;
     guests.close(ref);
     for (const pause of wipePausesMs) {
       await clock.sleep(pause, signal);
-      await containers.remove(ref, signal);
-      if (await volumes.remove(ref, signal)) return;
+      await this.#removeContainer(ref, signal);
+      if (await disks.remove(ref, signal)) return;
     }
     throw new EmergentError(
       'provider_failed',
@@ -199,7 +265,13 @@ function foreign(ref: SandboxRef): EmergentError {
   );
 }
 
-/** An engine refuses more CPUs than it has; what was granted is reported. */
-function clampToEngine(spec: SandboxSpec, engine: EngineInfo): SandboxSpec {
-  return { ...spec, limits: { ...spec.limits, cpu: Math.min(spec.limits.cpu, engine.cpus) } };
+/** An engine refuses more CPUs than it has, a host more disk than it has; what was granted is reported. */
+function grantedOf(spec: SandboxSpec, engine: EngineInfo, disk: GrantedDisk): SandboxSpec {
+  const cpu = Math.min(spec.limits.cpu, engine.cpus);
+  return { ...spec, limits: { ...spec.limits, cpu, diskBytes: disk.bytes } };
+}
+
+/** What is written outside of `disk_scope` lies in the container's layer, which has no limit of its own. */
+function diskFacts({ mode }: GrantedDisk): Readonly<Record<string, string>> {
+  return { disk_mode: mode, disk_scope: workspaceMount };
 }

@@ -6,7 +6,7 @@ import type { AgentVolumeOptions } from './agent-volume.ts';
 import { engineCall, engineRemedy, engineStatus } from './docker.ts';
 import { engineState } from './engine-info.ts';
 import type { EngineInfo } from './engine-info.ts';
-import { ensureNatNetwork } from './networks.ts';
+import { natNetworkName } from './network/bridge.ts';
 
 const prepareMs = 30_000;
 const callMs = 10_000;
@@ -16,6 +16,7 @@ const closeMs = 10_000;
 export interface Preparation {
   readonly engine: EngineInfo;
   readonly agentVolume: string;
+  /** Its name; it is made for the first sandbox that needs it. */
   readonly natNetwork: string;
 }
 
@@ -98,10 +99,7 @@ export class Prepared implements AsyncDisposable {
     }
     const engine = state.info;
     this.#engine = engine;
-    const [agentVolume, natNetwork] = await Promise.all([
-      ensureAgentVolume(this.#options, engine.architecture, signal),
-      ensureNatNetwork(docker, signal),
-    ]);
-    return { engine, agentVolume, natNetwork };
+    const agentVolume = await ensureAgentVolume(this.#options, engine.architecture, signal);
+    return { engine, agentVolume, natNetwork: natNetworkName };
   }
 }

@@ -1,29 +1,40 @@
 import { reasonOf } from '../../base/reason.ts';
 import type { Step } from '../../base/steps.ts';
-import type { SandboxRef, SandboxSpec } from '../../domain/provider.ts';
+import type { SandboxRef, SandboxSpec, StartProgress } from '../../domain/provider.ts';
 import { notRunning } from '../guest/not-running.ts';
-import { containerOptions } from './container-spec.ts';
+import type { ContainerProfile } from './container-profile.ts';
+import { agentKnowsNoUser, containerOptions } from './container-spec.ts';
 import type { ContainerState } from './container-state.ts';
 import type { Containers } from './containers.ts';
+import type { DiskMode } from './disk/disk-mode.ts';
+import type { WorkspaceDisks } from './disk/workspace-disks.ts';
 import { engineStatus } from './docker.ts';
 import type { GuestSandboxes } from './guest-sandboxes.ts';
-import { hostNameservers } from './networks.ts';
+import { unsuitable } from './images/image-facts.ts';
+import type { ImageFacts } from './images/image-facts.ts';
+import type { Images } from './images/images.ts';
+import { hostNameservers } from './network/nameservers.ts';
 import type { Prepared } from './prepared.ts';
-import type { Volumes } from './volumes.ts';
 
 /** What all containers of this server have in common and is known beforehand. */
 export interface ContainerDefaults {
   readonly installationId: string;
-  readonly runtime: string;
+  readonly profile: ContainerProfile;
   /** Empty: the host's own. */
   readonly nameservers: readonly string[];
 }
 
+export type OnProgress = (progress: StartProgress) => void;
+
+/** From the step that finds the image to the one that makes the container. */
+type Found = PromiseWithResolvers<ImageFacts>;
+
 interface Parts {
   readonly containers: Containers;
-  readonly volumes: Volumes;
+  readonly disks: WorkspaceDisks;
   readonly guests: GuestSandboxes;
   readonly prepared: Prepared;
+  readonly images: Images;
   readonly defaults: ContainerDefaults;
 }
 
@@ -34,27 +45,38 @@ export class StartSteps {
   readonly #parts: Parts;
   readonly #wipe: (ref: SandboxRef, signal: AbortSignal) => Promise<void>;
 
-  /** `wipe` removes the container and the volume, whatever there is of them. */
+  /** `wipe` removes the container, the volume and its disk, whatever there is of them. */
   constructor(parts: Parts, wipe: (ref: SandboxRef, signal: AbortSignal) => Promise<void>) {
     this.#parts = parts;
     this.#wipe = wipe;
   }
 
-  create(spec: SandboxSpec, signal: AbortSignal): readonly Step[] {
+  /** The image first: nothing is made for one that cannot be had. What it starts on is being prepared meanwhile. */
+  create(
+    spec: SandboxSpec,
+    { diskMode, network }: { readonly diskMode: DiskMode; readonly network: Promise<unknown> },
+    signal: AbortSignal,
+    onProgress?: OnProgress,
+  ): readonly Step[] {
+    const found: Found = Promise.withResolvers();
     return [
+      this.#image(spec, found, signal, onProgress),
       this.#clear(spec, signal),
-      this.#volume(spec, signal),
-      this.#container(spec, signal),
+      this.#volume(spec, diskMode, signal),
+      this.#container(spec, found, signal),
+      waitFor('network', network),
       this.#start(spec, signal),
       this.#agent(spec, signal),
     ];
   }
 
   /** Never touches the volume. */
-  rebuild(spec: SandboxSpec, signal: AbortSignal): readonly Step[] {
+  rebuild(spec: SandboxSpec, signal: AbortSignal, onProgress?: OnProgress): readonly Step[] {
+    const found: Found = Promise.withResolvers();
     return [
+      this.#image(spec, found, signal, onProgress),
       this.#noContainer(spec, signal),
-      this.#container(spec, signal),
+      this.#container(spec, found, signal),
       this.#start(spec, signal),
       this.#agent(spec, signal),
     ];
@@ -65,6 +87,23 @@ export class StartSteps {
     const agent = this.#agent(spec, signal);
     if (state.running && !state.paused) return [agent];
     return [this.#restart(spec, state, signal), agent];
+  }
+
+  #image(
+    { image }: SandboxSpec,
+    found: Found,
+    signal: AbortSignal,
+    onProgress: OnProgress = () => undefined,
+  ): Step {
+    const { images, prepared } = this.#parts;
+    return {
+      name: 'image',
+      run: async () => {
+        const { engine } = await prepared.get(signal);
+        found.resolve(await images.ensure(image, engine.architecture, signal, onProgress));
+        return undefined;
+      },
+    };
   }
 
   /** Its undo is there before anything is made, so it also takes what an unanswered request made later. */
@@ -90,18 +129,19 @@ export class StartSteps {
     };
   }
 
-  #volume(spec: SandboxSpec, signal: AbortSignal): Step {
+  #volume(spec: SandboxSpec, diskMode: DiskMode, signal: AbortSignal): Step {
+    const { disks, defaults } = this.#parts;
     return {
       name: 'volume',
       run: async () => {
         signal.throwIfAborted();
-        await this.#parts.volumes.create(spec);
+        await disks.make(spec, defaults.profile.provider, diskMode, signal);
         return undefined;
       },
     };
   }
 
-  #container(spec: SandboxSpec, signal: AbortSignal): Step {
+  #container(spec: SandboxSpec, found: Found, signal: AbortSignal): Step {
     const { containers, prepared, defaults, guests } = this.#parts;
     return {
       name: 'container',
@@ -111,7 +151,9 @@ export class StartSteps {
           ...(await prepared.forContainer(signal)),
           ...(defaults.nameservers.length === 0 && { nameservers: await hostNameservers() }),
         };
-        const options = containerOptions(spec, settings, guests.tokenHash(spec.workspaceId));
+        const image = await found.promise;
+        const tokenHash = guests.tokenHash(spec.workspaceId);
+        const options = containerOptions(spec, image, settings, tokenHash);
         signal.throwIfAborted();
         try {
           await containers.create(options);
@@ -131,6 +173,7 @@ export class StartSteps {
       name: 'start',
       run: async () => {
         await this.#parts.containers.start(spec, signal);
+        this.#parts.guests.idle.started(spec);
         return undefined;
       },
     };
@@ -168,10 +211,23 @@ export class StartSteps {
           guests.close(spec);
           const container = await containers.find(spec, signal);
           if (container?.end === undefined) throw error;
+          if (container.exitCode === agentKnowsNoUser) {
+            throw unsuitable(spec.image, 'names a USER that is not in its /etc/passwd', error);
+          }
           throw notRunning(`the container ${spec.sandboxName}`, container.end, error);
         }
         return undefined;
       },
     };
   }
+}
+
+function waitFor(name: string, something: Promise<unknown>): Step {
+  return {
+    name,
+    run: async () => {
+      await something;
+      return undefined;
+    },
+  };
 }

@@ -3,10 +3,13 @@ import type { Clock } from '../../base/clock.ts';
 import type { Leftover } from '../../domain/provider.ts';
 import { agentVolumePrefix } from './agent-volume.ts';
 import { kinds, labels } from './container-spec.ts';
+import type { LoopDisks } from './disk/loop-disks.ts';
+import { ownerIsGone, ownerLabel } from './disk/probe-owner.ts';
+import { unlinkVolume } from './disk/volume-link.ts';
 import { engineCall, engineStatus } from './docker.ts';
 
 const callMs = 30_000;
-/** Longer than any server keeps one of its own. */
+/** Longer than any server keeps one of its own. Of what says whose it is, the end of its owner is enough. */
 const helperAgeMs = 10 * 60_000;
 /** Those of another installation, which may never start again; one that does has a slower clock, at worst. */
 const othersHelperAgeMs = 60 * 60_000;
@@ -18,6 +21,7 @@ export interface SweepOptions {
   readonly installationId: string;
   /** The one in use here. */
   readonly agentVolume: string;
+  readonly loops: LoopDisks;
   readonly clock: Clock;
   /** Helpers of this age are removed, though a server might still be using them. */
   readonly minAgeMs?: number;
@@ -31,7 +35,11 @@ export async function sweep(
 ): Promise<readonly Leftover[]> {
   // Helpers first: one of them may be all that holds an old agent volume.
   const helpers = await sweepHelpers(options, dryRun, signal);
-  return [...helpers, ...(await sweepAgentVolumes(options, dryRun, signal))];
+  const images = await sweepTrialImages(options, dryRun, signal);
+  const volumes = await sweepAgentVolumes(options, dryRun, signal);
+  const probes = await sweepProbeVolumes(options, dryRun, signal);
+  const disks = await sweepProbeDisks(options, dryRun, signal);
+  return [...helpers, ...images, ...volumes, ...probes, ...disks];
 }
 
 async function sweepHelpers(
@@ -39,25 +47,29 @@ async function sweepHelpers(
   dryRun: boolean,
   signal: AbortSignal,
 ): Promise<readonly Leftover[]> {
-  const listed = await engineCall(
-    'listing helper containers',
-    callMs,
-    (abortSignal) =>
-      docker.listContainers({ all: true, filters: { label: [labels.kind] }, abortSignal }),
-    signal,
-  );
+  const withLabel = (label: string): Promise<Docker.ContainerInfo[]> =>
+    engineCall(
+      'listing helper containers',
+      callMs,
+      (abortSignal) =>
+        docker.listContainers({ all: true, filters: { label: [label] }, abortSignal }),
+      signal,
+    );
+  const listed = [...(await withLabel(labels.kind)), ...(await withLabel(trialLabel))];
   const oldEnoughMs = Math.min(helperAgeMs, minAgeMs);
   const swept: Leftover[] = [];
   for (const { Id, Names, Labels, Created } of listed) {
-    const kind = Labels[labels.kind] ?? '';
+    const kind = Labels[labels.kind] ?? (Labels[trialLabel] === undefined ? '' : kinds.probe);
     const ours = (Labels[labels.installation] ?? installationId) === installationId;
     const age = clock.now().getTime() - Created * 1000;
-    if (!helperKinds.includes(kind) || age < (ours ? oldEnoughMs : othersHelperAgeMs)) continue;
+    if (!helperKinds.includes(kind)) continue;
+    const young = age < (ours ? oldEnoughMs : othersHelperAgeMs);
+    if (young && !(await ownerIsGone(Labels[ownerLabel] ?? ''))) continue;
     const container = docker.getContainer(Id);
     const gone =
       dryRun ||
       (await removed('removing a helper container', signal, (abortSignal) =>
-        container.remove({ force: true, abortSignal }),
+        container.remove({ force: true, v: true, abortSignal }),
       ));
     if (!gone) continue;
     const name = (Names[0] ?? Id).replace(/^\//, '');
@@ -65,6 +77,88 @@ async function sweepHelpers(
   }
   return swept;
 }
+
+/** Of a few bytes each; after the containers made from them. */
+async function sweepTrialImages(
+  { docker, clock, minAgeMs = helperAgeMs }: SweepOptions,
+  dryRun: boolean,
+  signal: AbortSignal,
+): Promise<readonly Leftover[]> {
+  const listed = await engineCall(
+    'listing the images of trials',
+    callMs,
+    (abortSignal) => docker.listImages({ filters: { label: [trialLabel] }, abortSignal }),
+    signal,
+  );
+  const swept: Leftover[] = [];
+  for (const { Id, Created } of listed) {
+    const age = clock.now().getTime() - Created * 1000;
+    if (age < Math.min(helperAgeMs, minAgeMs)) continue;
+    const gone =
+      dryRun ||
+      (await removed('removing the image of a trial', signal, (abortSignal) =>
+        docker.getImage(Id).remove({ abortSignal }),
+      ));
+    if (gone) swept.push({ name: `image ${Id}`, why: 'of a trial that a killed server left' });
+  }
+  return swept;
+}
+
+/** After the containers that hold them; before the disks that they are linked to. */
+async function sweepProbeVolumes(
+  { docker, clock, minAgeMs = helperAgeMs }: SweepOptions,
+  dryRun: boolean,
+  signal: AbortSignal,
+): Promise<readonly Leftover[]> {
+  const listed: unknown = await engineCall(
+    'listing the volumes of probes',
+    callMs,
+    (abortSignal) =>
+      docker.listVolumes({ filters: { label: [`${labels.kind}=${kinds.probe}`] }, abortSignal }),
+    signal,
+  );
+  const swept: Leftover[] = [];
+  for (const volume of (listed as { Volumes: ProbeVolume[] | null }).Volumes ?? []) {
+    // The engine says year 1 of one whose disk is not mounted.
+    const madeAt = Math.max(0, new Date(volume.CreatedAt).getTime()) || clock.now().getTime();
+    const age = clock.now().getTime() - madeAt;
+    const young = age < Math.min(helperAgeMs, minAgeMs);
+    if (young && !(await ownerIsGone(volume.Labels?.[ownerLabel] ?? ''))) continue;
+    if (!dryRun) await unlinkVolume(volume.Mountpoint);
+    const gone =
+      dryRun ||
+      (await removed('removing the volume of a probe', signal, (abortSignal) =>
+        docker.getVolume(volume.Name).remove({ abortSignal }),
+      ));
+    if (!gone) continue;
+    swept.push({ name: `volume ${volume.Name}`, why: 'of a probe that a killed server left' });
+  }
+  return swept;
+}
+
+interface ProbeVolume extends AgentVolume {
+  readonly Labels: Readonly<Record<string, string>> | null;
+  readonly Mountpoint: string;
+}
+
+async function sweepProbeDisks(
+  { loops, clock, minAgeMs = helperAgeMs }: SweepOptions,
+  dryRun: boolean,
+  signal: AbortSignal,
+): Promise<readonly Leftover[]> {
+  const swept: Leftover[] = [];
+  for (const { name, createdAt } of await loops.listProbes()) {
+    const age = clock.now().getTime() - createdAt.getTime();
+    if (age < Math.min(helperAgeMs, minAgeMs) && !(await ownerIsGone(name))) continue;
+    const place = loops.probePlace(name);
+    if (!dryRun) await loops.remove(place, signal);
+    swept.push({ name: `disk ${place.image}`, why: 'of a probe that a killed server left' });
+  }
+  return swept;
+}
+
+/** On the containers and images by which set-up, too, tries runtimes; they do not say whose they are. */
+const trialLabel = 'dev.emergent.probe';
 
 const helperKinds: readonly string[] = [kinds.agentVolumeHolder, kinds.probe];
 

@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
+import type { Clock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/reason.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ExecEvent, ExecExit, ExecProcess, ProcessSignal } from '../../domain/exec.ts';
@@ -11,6 +12,10 @@ import type { OutputLog } from './output-log.ts';
 import { OutputQueue } from './output-queue.ts';
 import { groupRuns, signalGroup } from './process-group.ts';
 
+/** How often a group without a leader is looked at: the system tells only a parent of an end. */
+const pollMs = 20;
+/** What was killed is gone by then. */
+const killMs = 2_000;
 /** More than the kernel keeps in one pipe. */
 const pipeBytes = 2 ** 20;
 
@@ -24,6 +29,7 @@ export interface HostCommand {
   readonly attached: boolean;
   /** Also gets all output, and how it ended. */
   readonly log: OutputLog;
+  readonly clock: Clock;
 }
 
 /** Starts a child process of the host in its own process group. */
@@ -74,6 +80,7 @@ export class HostProcess implements ExecProcess {
   readonly #outputs: readonly Readable[];
   readonly #queue: OutputQueue;
   readonly #log: OutputLog;
+  readonly #clock: Clock;
   #received = 0;
   #closed = false;
   #hasGroup = true;
@@ -81,11 +88,12 @@ export class HostProcess implements ExecProcess {
   constructor(
     child: ChildProcess,
     pid: number,
-    { attached, log }: Pick<HostCommand, 'attached' | 'log'>,
+    { attached, log, clock }: Pick<HostCommand, 'attached' | 'log' | 'clock'>,
   ) {
     this.#child = child;
     this.pid = pid;
     this.#log = log;
+    this.#clock = clock;
     this.#queue = new OutputQueue(() => {
       for (const output of this.#outputs) output.resume();
     });
@@ -131,6 +139,26 @@ export class HostProcess implements ExecProcess {
     if (this.hasGroup) signalGroup(this.pid, signal);
   }
 
+  async end(graceMs: number): Promise<void> {
+    await this.kill('SIGTERM');
+    // One that is stopped would not hear.
+    if (this.hasGroup) signalGroup(this.pid, 'SIGCONT');
+    if (await this.#goneWithin(graceMs)) return;
+    await this.kill('SIGKILL');
+    if (await this.#goneWithin(killMs)) return;
+    throw new EmergentError('provider_failed', `process group ${String(this.pid)} does not end`);
+  }
+
+  async #goneWithin(limitMs: number): Promise<boolean> {
+    const until = this.#clock.monotonic() + limitMs;
+    while (this.hasGroup) {
+      const left = until - this.#clock.monotonic();
+      if (left <= 0) return false;
+      await this.#clock.sleep(Math.min(pollMs, left));
+    }
+    return true;
+  }
+
   /** An empty group is never signalled again: the system may give its number to somebody else. */
   #checkGroup(): void {
     this.#hasGroup &&= !this.#leaderEnded || groupRuns(this.pid);
@@ -159,7 +187,7 @@ export class HostProcess implements ExecProcess {
 
   async #finish(exit: ExecExit): Promise<void> {
     await this.#drain();
-    this.#queue.push({ type: 'exit', ...exit });
+    this.#queue.push({ type: 'exit', ...exit, background: this.hasGroup });
     this.#log.end(exit);
     for (const output of this.#outputs) output.removeAllListeners('data').resume();
   }

@@ -3,7 +3,7 @@ import type { ProcessSignal } from '../../domain/exec.ts';
 import { systemCode } from './file-errors.ts';
 
 /** False when the group has no members left. */
-export function signalGroup(group: number, signal: ProcessSignal | 0): boolean {
+export function signalGroup(group: number, signal: ProcessSignal | 'SIGCONT' | 0): boolean {
   try {
     process.kill(-group, signal);
     return true;

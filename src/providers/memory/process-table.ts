@@ -55,6 +55,11 @@ export class ProcessTable {
     );
   }
 
+  /** The process groups that have members. */
+  groups(): readonly number[] {
+    return [...this.#entries].flatMap(({ process }) => (process.hasGroup ? [process.pid] : []));
+  }
+
   find(id: string): ProcessInfo {
     return infoOf(this.#find(id), id);
   }
@@ -69,6 +74,12 @@ export class ProcessTable {
     const { process } = this.#find(id);
     if (!process.hasGroup) throw new EmergentError('process_not_found', `process ${id} has ended`);
     await process.kill(name);
+  }
+
+  async input(id: string, data: Uint8Array): Promise<void> {
+    const { process, log } = this.#find(id);
+    if (log.exit) throw new EmergentError('process_not_found', `process ${id} has ended`);
+    await process.writeStdin(data);
   }
 
   /** SIGTERM to all, and SIGKILL to what is left after the grace; then none is remembered. */

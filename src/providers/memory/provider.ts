@@ -10,14 +10,17 @@ import type { ExecProcess, ExecRequest } from '../../domain/exec.ts';
 import type {
   CreatedSandbox,
   FileContent,
-  FileInfo,
   FoundSandbox,
   ProviderCapabilities,
   ProviderHealth,
+  ReadOptions,
   SandboxProcesses,
   SandboxRef,
   SandboxSpec,
+  SandboxStats,
   WorkspaceProvider,
+  WriteOptions,
+  WrittenFile,
 } from '../../domain/provider.ts';
 import { terminateGraceMs } from '../../domain/provider.ts';
 import { MemorySandbox } from './sandbox.ts';
@@ -25,6 +28,8 @@ import { MemorySandbox } from './sandbox.ts';
 export interface MemoryProviderOptions {
   /** The sandboxes' private directories lie here. */
   readonly root: string;
+  /** The guest agent for this machine, which has the tools; without it there are none. */
+  readonly agentPath?: string;
   readonly clock?: Clock;
   /** What commands get between SIGTERM and force, when a sandbox is stopped or destroyed. */
   readonly graceMs?: number;
@@ -40,6 +45,7 @@ const metadata = { isolation: 'none', limits_enforced: false } as const;
  */
 export class MemoryProvider implements WorkspaceProvider {
   readonly name = 'memory';
+  readonly toolProgram?: readonly [string, string];
   readonly processes: SandboxProcesses;
   readonly #root: string;
   readonly #clock: Clock;
@@ -48,6 +54,7 @@ export class MemoryProvider implements WorkspaceProvider {
   readonly #startMs: number[] = [];
 
   constructor(options: MemoryProviderOptions) {
+    if (options.agentPath !== undefined) this.toolProgram = [options.agentPath, 'tool'];
     this.#root = options.root;
     this.#clock = options.clock ?? systemClock;
     this.#graceMs = options.graceMs ?? terminateGraceMs;
@@ -56,6 +63,8 @@ export class MemoryProvider implements WorkspaceProvider {
       list: async (ref, signal) => this.#find(ref, signal).listProcesses(),
       attach: async (ref, id, at, signal) => this.#find(ref, signal).attach(id, at, signal),
       signal: async (ref, id, name, signal) => this.#find(ref, signal).signal(id, name),
+      input: async (ref, id, data, signal) => this.#find(ref, signal).input(id, data),
+      resize: async (ref, id, _size, signal) => this.#find(ref, signal).resize(id),
     };
   }
 
@@ -107,8 +116,13 @@ export class MemoryProvider implements WorkspaceProvider {
     return this.#find(ref, signal).exec(request);
   }
 
-  async readFile(ref: SandboxRef, path: string, signal: AbortSignal): Promise<FileContent> {
-    return this.#find(ref, signal).readFile(path);
+  async readFile(
+    ref: SandboxRef,
+    path: string,
+    signal: AbortSignal,
+    options?: ReadOptions,
+  ): Promise<FileContent> {
+    return this.#find(ref, signal).readFile(path, options);
   }
 
   async writeFile(
@@ -116,8 +130,9 @@ export class MemoryProvider implements WorkspaceProvider {
     path: string,
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-  ): Promise<FileInfo> {
-    return this.#find(ref, signal).writeFile(path, content, signal);
+    options?: WriteOptions,
+  ): Promise<WrittenFile> {
+    return this.#find(ref, signal).writeFile(path, content, signal, options);
   }
 
   async health(signal: AbortSignal): Promise<ProviderHealth> {
@@ -141,12 +156,19 @@ export class MemoryProvider implements WorkspaceProvider {
         snapshots: false,
         warmPool: false,
         processes: true,
+        terminals: false,
+        tools: this.toolProgram !== undefined,
         list: true,
+        stats: true,
       },
       requires: [],
       startupMs: median(this.#startMs),
       available: { cpu: availableParallelism(), memoryBytes: freemem() },
     };
+  }
+
+  async stats(ref: SandboxRef, signal: AbortSignal): Promise<SandboxStats> {
+    return this.#find(ref, signal).stats(signal);
   }
 
   async list(signal: AbortSignal): Promise<readonly FoundSandbox[]> {

@@ -2,13 +2,19 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { EmergentError } from '../../domain/errors.ts';
-import type { FileContent } from '../../domain/provider.ts';
+import type { FileContent, ReadOptions } from '../../domain/provider.ts';
 import { toFileError } from './file-errors.ts';
+import { versionOf } from './file-version.ts';
+import { listDirectory } from './list-directory.ts';
 import { realHostPath, sandboxPath } from './paths.ts';
 
 const chunkBytes = 64 * 1024;
 
-export async function readSandboxFile(directory: string, path: string): Promise<FileContent> {
+export async function readSandboxFile(
+  directory: string,
+  path: string,
+  { directories = false }: ReadOptions = {},
+): Promise<FileContent> {
   const real = await realHostPath(directory, path);
   // Without O_NONBLOCK, opening a FIFO waits for a writer that may never come.
   const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK).catch(
@@ -17,13 +23,19 @@ export async function readSandboxFile(directory: string, path: string): Promise<
     },
   );
   try {
-    const stat = await handle.stat();
-    if (stat.isDirectory()) throw new EmergentError('is_directory', `${path} is a directory`);
+    const stat = await handle.stat({ bigint: true });
+    if (stat.isDirectory()) {
+      if (!directories) throw new EmergentError('is_directory', `${path} is a directory`);
+      await handle.close();
+      return await listDirectory(directory, path);
+    }
     if (!stat.isFile()) throw new EmergentError('invalid_value', `${path} is not a regular file`);
+    const size = Number(stat.size);
     return {
       path: sandboxPath(path),
-      size: stat.size,
-      content: { [Symbol.asyncIterator]: () => new Chunks(handle, path, stat.size) },
+      size,
+      version: versionOf(stat),
+      content: { [Symbol.asyncIterator]: () => new Chunks(handle, path, size) },
     };
   } catch (error) {
     await handle.close();

@@ -9,7 +9,15 @@ import type {
   ProcessInfo,
   ProcessSignal,
 } from '../../domain/exec.ts';
-import type { FileContent, FileInfo, FoundSandbox, SandboxRef } from '../../domain/provider.ts';
+import type {
+  FileContent,
+  FoundSandbox,
+  ReadOptions,
+  SandboxRef,
+  SandboxStats,
+  WriteOptions,
+  WrittenFile,
+} from '../../domain/provider.ts';
 import { systemCode } from './file-errors.ts';
 import { startHostProcess } from './host-process.ts';
 import type { HostProcess } from './host-process.ts';
@@ -17,6 +25,8 @@ import { OutputLog } from './output-log.ts';
 import { realHostPath } from './paths.ts';
 import { ProcessTable } from './process-table.ts';
 import { readSandboxFile } from './read-file.ts';
+import { bytesIn } from './stats-disk.ts';
+import { ProcessUse } from './stats-processes.ts';
 import { writeSandboxFile } from './write-file.ts';
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -40,6 +50,7 @@ export class MemorySandbox {
   readonly #staging: string;
   readonly #createdAt: Date;
   readonly #processes: ProcessTable;
+  readonly #use = new ProcessUse();
   #state: 'running' | 'stopped' | 'removed' = 'running';
   #stoppedAt: Date | undefined;
 
@@ -81,19 +92,32 @@ export class MemorySandbox {
     await this.#processes.signal(id, name);
   }
 
-  async readFile(path: string): Promise<FileContent> {
+  async input(id: string, data: Uint8Array): Promise<void> {
     this.#requireRunning();
-    return readSandboxFile(this.#directory, path);
+    await this.#processes.input(id, data);
+  }
+
+  /** No process here has a terminal. */
+  async resize(id: string): Promise<void> {
+    this.#requireRunning();
+    this.#processes.find(id);
+    throw new EmergentError('wrong_state', `process ${id} has no terminal`);
+  }
+
+  async readFile(path: string, options?: ReadOptions): Promise<FileContent> {
+    this.#requireRunning();
+    return readSandboxFile(this.#directory, path, options);
   }
 
   async writeFile(
     path: string,
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-  ): Promise<FileInfo> {
+    options?: WriteOptions,
+  ): Promise<WrittenFile> {
     this.#requireRunning();
     const place = { directory: this.#directory, staging: this.#staging };
-    return writeSandboxFile(place, path, content, signal);
+    return writeSandboxFile(place, path, content, signal, options);
   }
 
   async stop(signal: AbortSignal): Promise<void> {
@@ -137,6 +161,19 @@ export class MemorySandbox {
     };
   }
 
+  async stats(signal: AbortSignal): Promise<SandboxStats> {
+    const use =
+      this.#state === 'running' ? await this.#use.look(this.#processes.groups()) : undefined;
+    return {
+      at: this.#options.clock.now(),
+      frozen: false,
+      cpuSeconds: use?.cpuSeconds ?? null,
+      memoryBytes: use?.memoryBytes ?? null,
+      processes: use?.processes ?? null,
+      diskBytes: await bytesIn(this.#directory, signal),
+    };
+  }
+
   async hasFiles(): Promise<boolean> {
     try {
       return (await stat(this.#directory)).isDirectory();
@@ -148,6 +185,7 @@ export class MemorySandbox {
 
   async #start(request: ExecRequest, detached: boolean): Promise<HostProcess> {
     this.#requireRunning();
+    if (request.pty) throw new EmergentError('unsupported', 'memory has no terminals');
     using _ = this.#processes.reserve(request.id);
     const cwd = await this.#workdir(request.workdir ?? '.');
     const log = new OutputLog(request.id === undefined ? 0 : undefined);
@@ -159,6 +197,7 @@ export class MemorySandbox {
       stdin: request.stdin ?? false,
       attached: !detached,
       log,
+      clock: this.#options.clock,
     });
     this.#processes.add({ id: request.id, argv: request.argv, detached, process, log });
     if (this.#state === 'running') return process;

@@ -5,10 +5,12 @@ import { listEvents } from './list.ts';
 import { newestEventId } from './newest-id.ts';
 import { pruneEvents } from './prune.ts';
 import { recordCall } from './record-call.ts';
+import { recordIncident } from './record-incident.ts';
 
 export function eventStore(db: Queryable): EventStore {
   return {
     recordCall: (call) => recordCall(db, call),
+    recordIncident: (incident) => recordIncident(db, incident),
     list: (query) => listEvents(db, query),
     newestId: () => newestEventId(db),
     known: (workspaceIds) => knownWorkspaces(db, workspaceIds),

@@ -71,5 +71,6 @@ function encode(
     desiredState: ['desired_state', changes.desiredState],
     providerWorkspaceId: ['provider_workspace_id', changes.providerWorkspaceId],
     snapshotId: ['snapshot_id', changes.snapshotId],
+    sealedEnv: ['sealed_env', changes.sealedEnv],
   };
 }

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
-import type { ChildProcess, ChildProcessByStdio } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { arch, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex, PassThrough, pipeline } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
-import { vi } from 'vitest';
 import { EmergentError } from '../../../src/domain/errors.ts';
 import { hashSecret } from '../../../src/domain/token.ts';
 import type { Dial } from '../../../src/providers/guest/dial.ts';
@@ -63,36 +62,35 @@ export class TestAgent implements AsyncDisposable {
   /** Every bridge that was opened, the newest last. */
   readonly bridges: Bridge[] = [];
   readonly #path: string;
-  readonly #process: ChildProcess;
+  readonly #process: ChildProcessByStdio<null, Readable, null>;
+  readonly #ownWorkdir: boolean;
   readonly #exited: Promise<unknown>;
 
-  private constructor(path: string, workdir: string) {
+  private constructor(path: string, workdir: string, ownWorkdir: boolean) {
     this.#path = path;
     this.workdir = workdir;
-    this.#process = spawn('unshare', ['--net', path, 'init'], {
+    this.#ownWorkdir = ownWorkdir;
+    // It speaks when it is in its namespace: until then it is `unshare`, still in that of the tests.
+    const script = 'echo there; exec "$0" init >/dev/null';
+    this.#process = spawn('unshare', ['--net', 'sh', '-c', script, path], {
       env: {
         PATH: process.env['PATH'],
         EMERGENT_TOKEN_SHA256: hashSecret(this.token),
         EMERGENT_WORKDIR: workdir,
       },
-      stdio: ['ignore', 'ignore', 'inherit'],
+      stdio: ['ignore', 'pipe', 'inherit'],
     });
     this.#exited = once(this.#process, 'exit');
   }
 
-  static async start(): Promise<TestAgent> {
+  /** A working directory that is given stays when the agent is disposed of. */
+  static async start(workdir?: string): Promise<TestAgent> {
     const { agentPaths } = await testHost();
     const path = agentPaths?.[arch() === 'arm64' ? 'arm64' : 'amd64'];
     if (path === undefined) throw new Error('the guest agent is not built');
-    const agent = new TestAgent(path, await mkdtemp(join(tmpdir(), 'guest-link-')));
-    const own = await readlink('/proc/self/ns/net');
-    // Until then it is `unshare`, still in the namespace of the tests.
-    await vi.waitFor(
-      async () => {
-        if ((await readlink(agent.#namespace)) === own) throw new Error('no namespace yet');
-      },
-      { timeout: 10_000, interval: 5 },
-    );
+    const directory = workdir ?? (await mkdtemp(join(tmpdir(), 'guest-link-')));
+    const agent = new TestAgent(path, directory, workdir === undefined);
+    await once(agent.#process.stdout, 'data');
     return agent;
   }
 
@@ -125,7 +123,7 @@ export class TestAgent implements AsyncDisposable {
     this.#process.kill('SIGTERM');
     await this.#exited;
     for (const bridge of this.bridges) bridge.kill();
-    await rm(this.workdir, { recursive: true, force: true });
+    if (this.#ownWorkdir) await rm(this.workdir, { recursive: true, force: true });
   }
 
   get #namespace(): string {

@@ -4,7 +4,7 @@ import { Conversation, soon } from '../../conformance/sandbox.ts';
 import { Installation } from './support/installation.ts';
 
 /** What killed servers leave, and servers that work on the same sandbox at once. */
-describe('GvisorProvider.destroy', () => {
+describe('ContainerProvider.destroy', () => {
   let installation: Installation;
 
   beforeAll(async () => {
@@ -78,11 +78,14 @@ describe('GvisorProvider.destroy', () => {
   });
 });
 
-describe('GvisorProvider.create', () => {
+describe('ContainerProvider.create', () => {
   test('leaves nothing when it fails', async () => {
     await using installation = await Installation.make();
     const { spec } = installation.sandbox();
-    const failing = installation.provider.create({ ...spec, image: 'no-such-image:ever' }, soon());
+    const failing = installation.provider.create(
+      { ...spec, image: 'emergent-workspace:never-built' },
+      soon(),
+    );
     await expect(failing).rejects.toMatchObject({ code: 'image_not_found' });
     expect(await installation.provider.list(soon())).toEqual([]);
     expect(await installation.hasVolume(spec)).toBe(false);

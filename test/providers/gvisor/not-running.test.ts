@@ -9,13 +9,14 @@ describe('a container that does not run', () => {
   let installation: Installation;
 
   beforeAll(async () => {
-    installation = await Installation.make({
+    const clock = {
       ...systemClock,
-      sleep: (ms, signal) => {
+      sleep: (ms: number, signal?: AbortSignal) => {
         slept.push(ms);
         return systemClock.sleep(ms, signal);
       },
-    });
+    };
+    installation = await Installation.make(clock, { idleFreezeMs: null });
   });
   afterAll(async () => {
     await installation[Symbol.asyncDispose]();

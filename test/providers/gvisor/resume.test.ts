@@ -8,7 +8,7 @@ import { Installation } from './support/installation.ts';
 const lost = { code: 'files_lost' };
 
 /** What resume makes of a sandbox that was found in pieces. */
-describe('GvisorProvider.resume', () => {
+describe('ContainerProvider.resume', () => {
   let installation: Installation;
 
   beforeAll(async () => {
@@ -65,7 +65,14 @@ describe('GvisorProvider.resume', () => {
     await using sandbox = await installation.created();
     await sandbox.write('kept', Buffer.from('before'));
     const { docker, options } = installation;
-    const guests = new GuestSandboxes({ docker, key: options.key, clock: systemClock });
+    const guests = new GuestSandboxes({
+      docker,
+      key: options.key,
+      onIncident: () => undefined,
+      idleFreezeMs: null,
+      clock: systemClock,
+      log: options.log,
+    });
     await guests.of(sandbox.spec).terminate(1_000, soon());
     await expect(sandbox.start(['true'])).rejects.toMatchObject({ code: 'interrupted' });
     await resume(sandbox);
@@ -76,7 +83,7 @@ describe('GvisorProvider.resume', () => {
   test('a volume that the engine made up for a missing one holds no files', async () => {
     await using sandbox = await installation.created();
     await installation.removeContainer(sandbox.spec);
-    await installation.removeVolume(sandbox.spec);
+    await installation.removeFiles(sandbox.spec);
     await installation.createContainer(sandbox.spec, ['true']);
     expect(await installation.hasVolume(sandbox.spec)).toBe(true);
     expect(await installation.provider.list(soon())).toMatchObject([
@@ -92,12 +99,30 @@ describe('GvisorProvider.resume', () => {
     expect(await installation.hasVolume(sandbox.spec)).toBe(false);
   });
 
+  test('a disk is enough, also where the engine has made up a volume for its container', async () => {
+    await using sandbox = await installation.created();
+    await sandbox.sh('printf before > kept');
+    await installation.removeContainer(sandbox.spec);
+    await installation.removeVolume(sandbox.spec);
+    expect(await installation.provider.list(soon())).toMatchObject([
+      { state: 'stopped', hasFiles: true, parts: installation.diskParts(sandbox.spec) },
+    ]);
+    await resume(sandbox);
+    expect((await sandbox.sh('cat kept')).stdout.toString()).toBe('before');
+    await installation.removeContainer(sandbox.spec);
+    await installation.removeVolume(sandbox.spec);
+    await installation.createContainer(sandbox.spec, ['true']);
+    expect(await installation.provider.list(soon())).toMatchObject([{ hasFiles: true }]);
+    await resume(sandbox);
+    expect((await sandbox.sh('cat kept')).stdout.toString()).toBe('before');
+  });
+
   test('a resume that fails leaves the files, and no container that runs', async () => {
     await using sandbox = await installation.created();
     await sandbox.write('kept', Buffer.from('before'));
     await stop(sandbox);
     await installation.removeContainer(sandbox.spec);
-    const spec = { ...sandbox.spec, image: 'no-such-image:ever' };
+    const spec = { ...sandbox.spec, image: 'emergent-workspace:never-built' };
     const failing = installation.provider.resume(spec, spec, soon());
     await expect(failing).rejects.toMatchObject({ code: 'image_not_found' });
     expect(await installation.provider.list(soon())).toMatchObject([

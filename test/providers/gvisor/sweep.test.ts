@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import { tarOf } from '../../../src/base/tar.ts';
 import type { Leftover } from '../../../src/domain/provider.ts';
 import { kinds, labels } from '../../../src/providers/gvisor/container-spec.ts';
+import { run } from '../../../src/host/run.ts';
+import { LoopDisks } from '../../../src/providers/gvisor/disk/loop-disks.ts';
+import { ownerLabel, thisOwner } from '../../../src/providers/gvisor/disk/probe-owner.ts';
+import { linkVolume } from '../../../src/providers/gvisor/disk/volume-link.ts';
 import { sweep } from '../../../src/providers/gvisor/sweep.ts';
 import { soon } from '../../conformance/sandbox.ts';
 import { FakeClock } from '../../support/clock.ts';
@@ -36,6 +43,7 @@ describe('sweep', () => {
     await container('helper-own', { [labels.kind]: kinds.probe });
     await container('helper-unlabelled', { [labels.kind]: kinds.agentVolumeHolder }, null);
     await container('helper-of-another', { [labels.kind]: kinds.probe }, randomUUID());
+    await container('trial', { 'dev.emergent.probe': 'true' }, null);
     await container('workspace', { [labels.kind]: 'agent_workspace' }, installationId, [
       'emergent-agent-used',
     ]);
@@ -70,12 +78,35 @@ describe('sweep', () => {
   ): Promise<readonly Leftover[]> => {
     const clock = new FakeClock(new Date(Date.now() + ms));
     const options = { docker: engine.docker, installationId, agentVolume: 'emergent-agent-own' };
-    return sweep({ ...options, ...age, clock }, dryRun, soon());
+    const loops = new LoopDisks(
+      join(tmpdir(), `emergent-disks-${installationId}`),
+      systemClock,
+      run,
+    );
+    return sweep({ ...options, ...age, loops, clock }, dryRun, soon());
   };
   const names = (leftovers: readonly Leftover[]): readonly string[] =>
     leftovers.map(({ name }) => name).toSorted();
 
-  const helpers = ['container helper-own', 'container helper-unlabelled'];
+  const helpers = ['container helper-own', 'container helper-unlabelled', 'container trial'];
+
+  test('what a probe has left goes as soon as its server is gone', async () => {
+    const alive = await thisOwner();
+    const dead = alive.replace(/\d+$/, '1');
+    for (const [name, owner] of Object.entries({ alive, dead })) {
+      const own = { [labels.kind]: kinds.probe, [ownerLabel]: owner };
+      const volume = await engine.docker.createVolume({ Name: `probe-${name}`, Labels: own });
+      const { Mountpoint } = await volume.inspect();
+      await linkVolume(Mountpoint, '/nowhere/at/all');
+      await container(`helper-${name}`, own, randomUUID(), [`probe-${name}`]);
+    }
+    expect(names(await sweepAfter(0, false))).toEqual([
+      'container helper-dead',
+      'volume probe-dead',
+    ]);
+    await engine.docker.getContainer('helper-alive').remove();
+    await engine.docker.getVolume('probe-alive').remove();
+  });
 
   test('what is young may be in use, and is left alone', async () => {
     expect(await sweepAfter(9 * minute, false)).toEqual([]);

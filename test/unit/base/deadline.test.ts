@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { DeadlineError, withDeadline } from '../../../src/base/deadline.ts';
+import { DeadlineError, withDeadline, withRenewedDeadline } from '../../../src/base/deadline.ts';
 
 const forever = (): Promise<never> => new Promise(() => undefined);
 
@@ -83,5 +83,42 @@ describe('withDeadline', () => {
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', unhandled);
     expect(unhandled).not.toHaveBeenCalled();
+  });
+});
+
+describe('withRenewedDeadline', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('gives the time anew with each sign of progress, and then says so', async () => {
+    const given = Promise.withResolvers<(ms?: number) => void>();
+    const result = withRenewedDeadline('pulling', 100, (_, renew) => {
+      given.resolve(renew);
+      return forever();
+    });
+    const failed = expect(result).rejects.toThrow('pulling made no progress for 300 ms');
+    const renew = await given.promise;
+    for (let i = 0; i < 5; i += 1) {
+      await vi.advanceTimersByTimeAsync(99);
+      renew();
+    }
+    renew(300);
+    await vi.advanceTimersByTimeAsync(299);
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    await failed;
+    renew();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('without any progress it is a deadline like any other', async () => {
+    const result = withRenewedDeadline('pulling', 100, forever);
+    const failed = expect(result).rejects.toThrow('pulling did not finish within 100 ms');
+    await vi.advanceTimersByTimeAsync(100);
+    await failed;
   });
 });

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ProviderHealth } from '../../../src/domain/provider.ts';
 import { selectProviders } from '../../../src/domain/selection.ts';
-import type { Candidate } from '../../../src/domain/selection.ts';
+import type { Candidate, SelectionRules } from '../../../src/domain/selection.ts';
+import type { ContainerType } from '../../../src/domain/workspace.ts';
+import { verifies } from '../../support/verifies.ts';
 
 const strongestFirst = ['microvm', 'gvisor', 'container', 'none'] as const;
 const healthy: ProviderHealth = { state: 'healthy', details: {} };
@@ -23,10 +25,18 @@ const anyCandidates: fc.Arbitrary<Candidate[]> = fc.uniqueArray(
   fc.record({
     name: fc.string({ minLength: 1 }),
     isolation: fc.constantFrom(...strongestFirst),
+    managed: fc.boolean(),
     health: anyHealth,
   }),
   { selector: (candidate) => candidate.name },
 );
+
+function rulesFor(
+  allowUnsandboxed: boolean,
+  containerType: ContainerType = 'agent_workspace',
+): SelectionRules {
+  return { allowUnsandboxed, containerType };
+}
 
 function rank(candidates: readonly Candidate[], name: string): number {
   const found = candidates.find((candidate) => candidate.name === name);
@@ -37,7 +47,7 @@ describe('selectProviders', () => {
   test('every provider is either in the order or left out with a reason, never both', () => {
     fc.assert(
       fc.property(anyCandidates, fc.boolean(), (candidates, allowUnsandboxed) => {
-        const { order, leftOut } = selectProviders(candidates, { allowUnsandboxed });
+        const { order, leftOut } = selectProviders(candidates, rulesFor(allowUnsandboxed));
         const named = [...order, ...leftOut.map(({ name }) => name)];
         expect(named.toSorted()).toEqual(candidates.map(({ name }) => name).toSorted());
         for (const { reason } of leftOut) expect(reason).not.toBe('');
@@ -48,7 +58,7 @@ describe('selectProviders', () => {
   test('exactly the healthy ones that are allowed are in the order, strongest isolation first', () => {
     fc.assert(
       fc.property(anyCandidates, fc.boolean(), (candidates, allowUnsandboxed) => {
-        const { order } = selectProviders(candidates, { allowUnsandboxed });
+        const { order } = selectProviders(candidates, rulesFor(allowUnsandboxed));
         const expected = candidates
           .filter(({ health }) => health.state === 'healthy')
           .filter(({ isolation }) => allowUnsandboxed || strongestFirst.indexOf(isolation) < 2);
@@ -61,19 +71,19 @@ describe('selectProviders', () => {
 
   test('equals keep the order in which they were given', () => {
     const candidates = ['b', 'a', 'c'].map((name): Candidate => ({
-      ...{ name, isolation: 'gvisor', health: healthy },
+      ...{ name, isolation: 'gvisor', managed: false, health: healthy },
     }));
-    expect(selectProviders(candidates, { allowUnsandboxed: false }).order).toEqual(['b', 'a', 'c']);
+    expect(selectProviders(candidates, rulesFor(false)).order).toEqual(['b', 'a', 'c']);
   });
 
   test('a broken provider is left out with its own reason, a weak one with the way to allow it', () => {
     const candidates: Candidate[] = [
-      { name: 'docker', isolation: 'container', health: healthy },
-      { name: 'gvisor', isolation: 'gvisor', health: broken },
-      { name: 'weak and broken', isolation: 'none', health: broken },
-      { name: 'firecracker', isolation: 'microvm', health: healthy },
+      { name: 'docker', isolation: 'container', managed: false, health: healthy },
+      { name: 'gvisor', isolation: 'gvisor', managed: false, health: broken },
+      { name: 'weak and broken', isolation: 'none', managed: false, health: broken },
+      { name: 'firecracker', isolation: 'microvm', managed: false, health: healthy },
     ];
-    const strict = selectProviders(candidates, { allowUnsandboxed: false });
+    const strict = selectProviders(candidates, rulesFor(false));
     expect(strict.order).toEqual(['firecracker']);
     expect(strict.leftOut).toEqual([
       {
@@ -83,7 +93,24 @@ describe('selectProviders', () => {
       { name: 'gvisor', reason: 'no engine' },
       { name: 'weak and broken', reason: 'no engine' },
     ]);
-    const lax = selectProviders(candidates, { allowUnsandboxed: true });
+    const lax = selectProviders(candidates, rulesFor(true));
     expect(lax.order).toEqual(['firecracker', 'docker']);
   });
+
+  verifies(
+    ['gvisor/default-mcp-server-creation-uses-gvisor'],
+    'an MCP server goes to gVisor first, then to a microVM of our own, and never to a managed one',
+    () => {
+      const candidates: Candidate[] = [
+        { name: 'e2b', isolation: 'microvm', managed: true, health: healthy },
+        { name: 'firecracker', isolation: 'microvm', managed: false, health: healthy },
+        { name: 'gvisor', isolation: 'gvisor', managed: false, health: healthy },
+      ];
+      const { order, leftOut } = selectProviders(candidates, rulesFor(false, 'mcp_server'));
+      expect(order).toEqual(['gvisor', 'firecracker']);
+      expect(leftOut).toMatchObject([{ name: 'e2b' }]);
+      const agents = selectProviders(candidates, rulesFor(false));
+      expect(agents.order).toEqual(['e2b', 'firecracker', 'gvisor']);
+    },
+  );
 });

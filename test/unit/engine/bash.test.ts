@@ -31,6 +31,7 @@ async function start(request: Partial<BashRequest> = {}): Promise<Started> {
   const leaving = new AbortController();
   const interrupted = { now: false };
   const events = await startBash(wanted, {
+    workspace: { image: 'base' },
     ...{ provider, ref, processId, clock, signal: caller.signal, leaving: leaving.signal },
     wasInterrupted: async () => interrupted.now,
   });
@@ -72,6 +73,7 @@ describe('startBash', () => {
         signal: null,
         timedOut: false,
         interrupted: false,
+        background: false,
         truncated: false,
         stdoutBytes: 6,
         stderrBytes: 7,
@@ -100,67 +102,77 @@ describe('startBash', () => {
     expect(process.signals).toEqual([]);
   });
 
-  test('at the timeout: SIGTERM, and a command that heeds it is not killed', async () => {
+  test('at the timeout the whole group is ended, with five seconds for it', async () => {
     const { clock, process, events } = await start();
     process.print('half');
-    process.onSignal = () => {
+    process.onEnd = () => {
       process.exit(143, 'SIGTERM');
     };
     const result = resultOf(events);
     await clock.advance(59_999);
-    expect(process.signals).toEqual([]);
+    expect(process.ends).toEqual([]);
     await clock.advance(1);
     expect(await result).toMatchObject({
       ...{ stdout: 'half', exitCode: 143, signal: 'SIGTERM', timedOut: true, durationMs: 60_000 },
     });
     await clock.advance(600_000);
-    expect(process.signals).toEqual(['SIGTERM']);
+    expect(process.ends).toEqual([bashDefaults.killGraceMs]);
+    expect(process.signals).toEqual([]);
   });
 
-  test('a command that ignores SIGTERM gets SIGKILL five seconds later', async () => {
+  test('the answer waits for children that outlive the command', async () => {
     const { clock, process, events } = await start();
-    process.onSignal = (signal) => {
-      if (signal === 'SIGKILL') process.exit(137, 'SIGKILL');
+    const ending = Promise.withResolvers<undefined>();
+    process.onEnd = () => {
+      process.exit(143, 'SIGTERM', true);
+      return ending.promise;
     };
-    const result = resultOf(events);
+    let answered = false;
+    const result = resultOf(events).finally(() => {
+      answered = true;
+    });
     await clock.advance(60_000 + 4_999);
-    expect(process.signals).toEqual(['SIGTERM']);
-    await clock.advance(1);
-    expect(process.signals).toEqual(['SIGTERM', 'SIGKILL']);
-    expect(await result).toMatchObject({ exitCode: 137, timedOut: true, durationMs: 65_000 });
+    expect(answered).toBe(false);
+    ending.resolve(undefined);
+    expect(await result).toMatchObject({ timedOut: true, background: false });
   });
 
-  test('a SIGTERM that cannot be delivered does not keep the SIGKILL away', async () => {
+  test('what cannot be ended is killed', async () => {
     const { clock, process, events } = await start();
-    process.onSignal = (signal) => {
-      if (signal === 'SIGTERM') throw new EmergentError('deadline_exceeded', 'slow');
+    process.onEnd = () => {
+      throw new EmergentError('deadline_exceeded', 'slow');
+    };
+    process.onSignal = () => {
       process.exit(137, 'SIGKILL');
     };
     const result = resultOf(events);
-    await clock.advance(65_000);
+    await clock.advance(60_000);
     expect(await result).toMatchObject({ exitCode: 137, timedOut: true });
+    expect(process.signals).toEqual(['SIGKILL']);
   });
 
   test('the timeout counts from the start, also while nobody reads', async () => {
     const { clock, process } = await start();
     await clock.advance(60_000);
-    expect(process.signals).toEqual(['SIGTERM']);
-    await clock.advance(5_000);
-    expect(process.signals).toEqual(['SIGTERM', 'SIGKILL']);
+    expect(process.ends).toEqual([bashDefaults.killGraceMs]);
   });
 
   test('a caller that goes away ends the command the same way, which is no timeout', async () => {
-    const { clock, process, caller, events } = await start();
-    process.onSignal = (signal) => {
-      if (signal === 'SIGKILL') process.exit(137, 'SIGKILL');
+    const { process, caller, events } = await start();
+    process.onEnd = () => {
+      process.exit(137, 'SIGKILL');
     };
     const result = resultOf(events);
     caller.abort(new EmergentError('client_closed', 'gone'));
-    await clock.whenSleeping();
-    await clock.advance(4_999);
-    expect(process.signals).toEqual(['SIGTERM']);
-    await clock.advance(1);
     expect(await result).toMatchObject({ exitCode: 137, timedOut: false });
+    expect(process.ends).toEqual([bashDefaults.killGraceMs]);
+  });
+
+  test('children that outlive a command by itself stay, and the answer says so', async () => {
+    const { process, events } = await start();
+    process.exit(0, null, true);
+    expect(await resultOf(events)).toMatchObject({ exitCode: 0, background: true });
+    expect([process.ends, process.signals]).toEqual([[], []]);
   });
 
   test('a reader that stops early leaves no command behind', async () => {
@@ -218,6 +230,7 @@ describe('startBash', () => {
     const clock = new FakeClock();
     const { signal } = new AbortController();
     const started = startBash(request, {
+      workspace: { image: 'base' },
       ...{ provider, ref, processId, clock, signal, leaving: signal },
       wasInterrupted: async () => false,
     });

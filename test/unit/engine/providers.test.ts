@@ -31,7 +31,7 @@ describe('Providers', () => {
     const { providers } = setUp(provider);
     const asked = Promise.all([
       providers.requireHealthy('fake'),
-      providers.select({ allowUnsandboxed: false }),
+      providers.select({ allowUnsandboxed: false, containerType: 'agent_workspace' }),
       providers.statuses(none),
       providers.statuses(none),
     ]);
@@ -52,7 +52,7 @@ describe('Providers', () => {
     expect(second?.lastCheck).toEqual(first?.lastCheck);
     await providers.requireHealthy('fake');
     expect(provider.health).toHaveBeenCalledTimes(2);
-    await providers.select({ allowUnsandboxed: false });
+    await providers.select({ allowUnsandboxed: false, containerType: 'agent_workspace' });
     expect(provider.health).toHaveBeenCalledTimes(3);
     await clock.advance(2_000);
     const [last] = await providers.statuses(none);
@@ -74,11 +74,11 @@ describe('Providers', () => {
     provider.health.mockReturnValueOnce(new Promise(() => undefined));
     const { providers } = setUp(provider);
     const statuses = providers.statuses(none);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await vi.advanceTimersByTimeAsync(20_000);
     const [status] = await statuses;
     expect(status?.health).toMatchObject({
       state: 'unhealthy',
-      reason: 'health of fake did not finish within 5000 ms',
+      reason: 'health of fake did not finish within 20000 ms',
       remedy: expect.stringContaining('emergent doctor') as unknown,
     });
     expect(provider.health.mock.calls[0]?.[0].aborted).toBe(true);

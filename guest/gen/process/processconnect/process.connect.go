@@ -4,7 +4,7 @@
 
 // Commands inside a sandbox. Package, message and field names and numbers are those of the E2B `envd`
 // protocol, so that clients of that protocol can talk to the agent. What that protocol does not have sits at
-// field number 100 and above. Reserved numbers belong to its terminals, which the agent does not serve yet.
+// field number 100 and above.
 //
 // A command is remembered after its end, with its output and how it ended: a detached one until too many ended
 // after it, any other for ten minutes at most. Of its output the last 64 MiB are kept (1 MiB where the sandbox has
@@ -53,6 +53,8 @@ const (
 	ProcessSendSignalProcedure = "/process.Process/SendSignal"
 	// ProcessCloseStdinProcedure is the fully-qualified name of the Process's CloseStdin RPC.
 	ProcessCloseStdinProcedure = "/process.Process/CloseStdin"
+	// ProcessUpdateProcedure is the fully-qualified name of the Process's Update RPC.
+	ProcessUpdateProcedure = "/process.Process/Update"
 )
 
 // ProcessClient is a client for the process.Process service.
@@ -67,12 +69,16 @@ type ProcessClient interface {
 	Connect(context.Context, *process.ConnectRequest) (*connect.ServerStreamForClient[process.ConnectResponse], error)
 	// The commands that are running, and the remembered ones if asked for: oldest first, the newest 1024.
 	List(context.Context, *process.ListRequest) (*process.ListResponse, error)
-	// Writes to standard input; answers when the command's pipe has taken everything.
+	// Writes to standard input or to the terminal; answers when the pipe or the terminal has taken everything.
 	SendInput(context.Context, *process.SendInputRequest) (*process.SendInputResponse, error)
-	// Signals the command's whole process group, also when only its descendants are left.
+	// Signals the command's whole process group, also when only its descendants are left. With a grace it answers when
+	// nobody of the group is left; a caller that leaves does not call it off.
 	SendSignal(context.Context, *process.SendSignalRequest) (*process.SendSignalResponse, error)
-	// Gives the command end-of-file on standard input. Closing twice is not an error.
+	// Gives the command end-of-file on standard input. Closing twice is not an error. A terminal has its own way to
+	// say it, the end-of-file character, and is refused here.
 	CloseStdin(context.Context, *process.CloseStdinRequest) (*process.CloseStdinResponse, error)
+	// Changes the size of the command's terminal; its foreground processes get SIGWINCH.
+	Update(context.Context, *process.UpdateRequest) (*process.UpdateResponse, error)
 }
 
 // NewProcessClient constructs a client for the process.Process service. By default, it uses the
@@ -122,6 +128,12 @@ func NewProcessClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(processMethods.ByName("CloseStdin")),
 			connect.WithClientOptions(opts...),
 		),
+		update: connect.NewClient[process.UpdateRequest, process.UpdateResponse](
+			httpClient,
+			baseURL+ProcessUpdateProcedure,
+			connect.WithSchema(processMethods.ByName("Update")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -133,6 +145,7 @@ type processClient struct {
 	sendInput  *connect.Client[process.SendInputRequest, process.SendInputResponse]
 	sendSignal *connect.Client[process.SendSignalRequest, process.SendSignalResponse]
 	closeStdin *connect.Client[process.CloseStdinRequest, process.CloseStdinResponse]
+	update     *connect.Client[process.UpdateRequest, process.UpdateResponse]
 }
 
 // Start calls process.Process.Start.
@@ -181,6 +194,15 @@ func (c *processClient) CloseStdin(ctx context.Context, req *process.CloseStdinR
 	return nil, err
 }
 
+// Update calls process.Process.Update.
+func (c *processClient) Update(ctx context.Context, req *process.UpdateRequest) (*process.UpdateResponse, error) {
+	response, err := c.update.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ProcessHandler is an implementation of the process.Process service.
 type ProcessHandler interface {
 	// Starts a command and streams its output: one `start`, then `data`, then one `end`. The reader is given
@@ -193,12 +215,16 @@ type ProcessHandler interface {
 	Connect(context.Context, *process.ConnectRequest, *connect.ServerStream[process.ConnectResponse]) error
 	// The commands that are running, and the remembered ones if asked for: oldest first, the newest 1024.
 	List(context.Context, *process.ListRequest) (*process.ListResponse, error)
-	// Writes to standard input; answers when the command's pipe has taken everything.
+	// Writes to standard input or to the terminal; answers when the pipe or the terminal has taken everything.
 	SendInput(context.Context, *process.SendInputRequest) (*process.SendInputResponse, error)
-	// Signals the command's whole process group, also when only its descendants are left.
+	// Signals the command's whole process group, also when only its descendants are left. With a grace it answers when
+	// nobody of the group is left; a caller that leaves does not call it off.
 	SendSignal(context.Context, *process.SendSignalRequest) (*process.SendSignalResponse, error)
-	// Gives the command end-of-file on standard input. Closing twice is not an error.
+	// Gives the command end-of-file on standard input. Closing twice is not an error. A terminal has its own way to
+	// say it, the end-of-file character, and is refused here.
 	CloseStdin(context.Context, *process.CloseStdinRequest) (*process.CloseStdinResponse, error)
+	// Changes the size of the command's terminal; its foreground processes get SIGWINCH.
+	Update(context.Context, *process.UpdateRequest) (*process.UpdateResponse, error)
 }
 
 // NewProcessHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -244,6 +270,12 @@ func NewProcessHandler(svc ProcessHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(processMethods.ByName("CloseStdin")),
 		connect.WithHandlerOptions(opts...),
 	)
+	processUpdateHandler := connect.NewUnaryHandlerSimple(
+		ProcessUpdateProcedure,
+		svc.Update,
+		connect.WithSchema(processMethods.ByName("Update")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/process.Process/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ProcessStartProcedure:
@@ -258,6 +290,8 @@ func NewProcessHandler(svc ProcessHandler, opts ...connect.HandlerOption) (strin
 			processSendSignalHandler.ServeHTTP(w, r)
 		case ProcessCloseStdinProcedure:
 			processCloseStdinHandler.ServeHTTP(w, r)
+		case ProcessUpdateProcedure:
+			processUpdateHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -289,4 +323,8 @@ func (UnimplementedProcessHandler) SendSignal(context.Context, *process.SendSign
 
 func (UnimplementedProcessHandler) CloseStdin(context.Context, *process.CloseStdinRequest) (*process.CloseStdinResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("process.Process.CloseStdin is not implemented"))
+}
+
+func (UnimplementedProcessHandler) Update(context.Context, *process.UpdateRequest) (*process.UpdateResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("process.Process.Update is not implemented"))
 }

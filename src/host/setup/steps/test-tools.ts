@@ -5,6 +5,8 @@ import { aptInstall } from '../apt.ts';
 import type { SetupContext } from '../context.ts';
 import type { SetupStep } from '../step.ts';
 
+const compilerName = 'C compiler';
+
 /** What only the test suite needs. */
 export function postgresServer(context: SetupContext): SetupStep {
   return {
@@ -25,9 +27,24 @@ export function postgresServer(context: SetupContext): SetupStep {
   };
 }
 
+export function muslCompiler(context: SetupContext): SetupStep {
+  return {
+    name: 'musl',
+    why: 'The tests run a program that is linked to it: what is in small images often is.',
+    after: [compilerName],
+    remedy: 'sudo apt-get install musl-tools',
+    async needed() {
+      return (await findProgram('musl-gcc')) === undefined ? 'no musl-gcc was found' : false;
+    },
+    async run(note, signal) {
+      await aptInstall(['musl-tools'], context.root, note, signal);
+    },
+  };
+}
+
 export function cCompiler(context: SetupContext): SetupStep {
   return {
-    name: 'C compiler',
+    name: compilerName,
     why: "Go's race detector needs it in the agent's tests.",
     after: [],
     remedy: 'sudo apt-get install gcc libc6-dev',

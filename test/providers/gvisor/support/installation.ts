@@ -1,46 +1,84 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type Docker from 'dockerode';
 import { systemClock } from '../../../../src/base/clock.ts';
 import type { Clock } from '../../../../src/base/clock.ts';
 import type { SandboxRef } from '../../../../src/domain/provider.ts';
+import { hostNetworkBy } from '../../../../src/host/network.ts';
+import { run } from '../../../../src/host/run.ts';
+import { runtimeProber } from '../../../../src/host/runsc/runtime-prober.ts';
+import { ContainerEngine } from '../../../../src/providers/gvisor/container-engine.ts';
+import type { ContainerEngineOptions } from '../../../../src/providers/gvisor/container-engine.ts';
+import { gvisorProfile } from '../../../../src/providers/gvisor/container-profile.ts';
+import type { ContainerProfile } from '../../../../src/providers/gvisor/container-profile.ts';
 import { labels, volumeName } from '../../../../src/providers/gvisor/container-spec.ts';
+import { unlinkVolume } from '../../../../src/providers/gvisor/disk/volume-link.ts';
 import { dockerClient } from '../../../../src/providers/gvisor/docker.ts';
-import { GvisorProvider } from '../../../../src/providers/gvisor/provider.ts';
-import type { GvisorOptions } from '../../../../src/providers/gvisor/provider.ts';
+import { ContainerProvider } from '../../../../src/providers/gvisor/provider.ts';
 import { TestSandbox, newSpec, soon } from '../../../conformance/sandbox.ts';
 import { testHost } from '../../../support/host.ts';
 import { recordLog } from '../../../support/log.ts';
+import { tool } from './disk-state.ts';
+
+export interface InstallationOptions extends ContainerEngineOptions {
+  readonly profile: ContainerProfile;
+}
 
 /** An installation of a test's own on the shared engine, and the engine itself to act behind its back. */
 export class Installation implements AsyncDisposable {
-  readonly options: GvisorOptions;
+  readonly options: InstallationOptions;
   readonly docker: Docker;
-  readonly provider: GvisorProvider;
+  readonly provider: ContainerProvider;
+  readonly #engines: ContainerEngine[] = [];
 
-  static async make(clock: Clock = systemClock): Promise<Installation> {
+  static async make(
+    clock: Clock = systemClock,
+    changes: Partial<InstallationOptions> = {},
+  ): Promise<Installation> {
     const host = await testHost();
+    const dockerHost = changes.dockerHost ?? process.env['DOCKER_HOST'];
     return new Installation({
       image: host.image,
       agentPaths: host.agentPaths,
-      runtime: host.runtime.state === 'present' ? host.runtime.name : 'runsc',
-      dockerHost: process.env['DOCKER_HOST'],
+      profile: gvisorProfile(host.runtime.state === 'present' ? host.runtime.name : 'runsc'),
+      dockerHost,
+      tryRuntime: runtimeProber(dockerHost),
       installationId: randomUUID(),
       key: randomBytes(32),
       nameservers: [],
+      diskDir: await mkdtemp(join(tmpdir(), 'emergent-disks-')),
+      diskMode: 'auto',
+      onIncident: () => undefined,
+      hostNetwork: hostNetworkBy(run),
+      hostRun: run,
+      allowUnfilteredNetwork: false,
+      idleFreezeMs: 5_000,
       clock,
       log: recordLog().log,
+      ...changes,
     });
   }
 
-  constructor(options: GvisorOptions) {
+  constructor(options: InstallationOptions) {
     this.options = options;
     this.docker = dockerClient(options.dockerHost);
-    this.provider = new GvisorProvider(options);
+    this.provider = this.restarted();
   }
 
   /** The provider of another server of the same installation. */
-  restarted(): GvisorProvider {
-    return new GvisorProvider(this.options);
+  restarted(profile = this.options.profile): ContainerProvider {
+    const engine = new ContainerEngine(this.options);
+    this.#engines.push(engine);
+    return new ContainerProvider(engine, profile);
+  }
+
+  /** Another provider beside the first, on the same engine. */
+  beside(profile: ContainerProfile): ContainerProvider {
+    const [engine] = this.#engines;
+    if (!engine) throw new Error('the installation has no engine');
+    return new ContainerProvider(engine, profile);
   }
 
   /** A sandbox that is not made yet. */
@@ -58,8 +96,20 @@ export class Installation implements AsyncDisposable {
     await this.docker.getContainer(sandboxName).remove({ force: true });
   }
 
+  /** The engine does not remove one that is linked to a disk. */
   async removeVolume({ workspaceId }: SandboxRef): Promise<void> {
-    await this.docker.getVolume(volumeName(workspaceId)).remove();
+    const volume = this.docker.getVolume(volumeName(workspaceId));
+    await unlinkVolume((await volume.inspect()).Mountpoint);
+    await volume.remove();
+  }
+
+  /** The volume, and the disk below it, which alone would be enough. */
+  async removeFiles(ref: SandboxRef): Promise<void> {
+    await this.removeVolume(ref);
+    const { image, mount } = this.#disk(ref);
+    await tool('umount', mount);
+    await rm(image);
+    await rm(mount, { recursive: true });
   }
 
   /** Puts a container that runs this in the place of the sandbox's own, on whatever volume is there. */
@@ -85,6 +135,20 @@ export class Installation implements AsyncDisposable {
     });
   }
 
+  /** What is listed of the disk below a volume, in mode `loop`. */
+  diskParts({ workspaceId }: SandboxRef): readonly string[] {
+    const { image, mount } = this.#disk({ workspaceId });
+    return [`disk ${image}`, `mount point ${mount}`];
+  }
+
+  #disk({ workspaceId }: Pick<SandboxRef, 'workspaceId'>): { image: string; mount: string } {
+    const directory = join(this.options.diskDir, this.options.installationId);
+    return {
+      image: join(directory, `${workspaceId}.img`),
+      mount: join(directory, 'mnt', workspaceId),
+    };
+  }
+
   async hasVolume({ workspaceId }: SandboxRef): Promise<boolean> {
     const name = volumeName(workspaceId);
     const { Volumes } = await this.docker.listVolumes({ filters: { name: [name] } });
@@ -101,5 +165,7 @@ export class Installation implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.clean();
     await this.provider[Symbol.asyncDispose]();
+    for (const engine of this.#engines) await engine[Symbol.asyncDispose]();
+    await rm(this.options.diskDir, { recursive: true, force: true });
   }
 }

@@ -8,6 +8,10 @@ export class FakeProcess implements ExecProcess {
   readonly signals: ProcessSignal[] = [];
   /** What happens when a signal comes; by default nothing. */
   onSignal: (signal: ProcessSignal) => void | Promise<void> = () => undefined;
+  /** The graces that it was given to end, in order. */
+  readonly ends: number[] = [];
+  /** What happens when it is ended; by default nothing. */
+  onEnd: (graceMs: number) => void | Promise<void> = () => undefined;
   readonly #queue: (ExecEvent | Error)[] = [];
   #wake: (() => void) | undefined;
 
@@ -20,8 +24,8 @@ export class FakeProcess implements ExecProcess {
     this.#put({ type, data: Buffer.from(text) });
   }
 
-  exit(exitCode: number, signal: string | null = null): void {
-    this.#put({ type: 'exit', exitCode, signal });
+  exit(exitCode: number, signal: string | null = null, background?: true): void {
+    this.#put({ type: 'exit', exitCode, signal, ...(background && { background }) });
   }
 
   /** The link to the sandbox is lost for good. */
@@ -32,6 +36,11 @@ export class FakeProcess implements ExecProcess {
   async kill(signal: ProcessSignal): Promise<void> {
     this.signals.push(signal);
     await this.onSignal(signal);
+  }
+
+  async end(graceMs: number): Promise<void> {
+    this.ends.push(graceMs);
+    await this.onEnd(graceMs);
   }
 
   async writeStdin(): Promise<void> {

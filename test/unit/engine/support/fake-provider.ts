@@ -1,8 +1,6 @@
 import { vi } from 'vitest';
 import { EmergentError } from '../../../../src/domain/errors.ts';
 import type {
-  FileContent,
-  FileInfo,
   FoundSandbox,
   ProviderCapabilities,
   ProviderHealth,
@@ -67,6 +65,8 @@ export class FakeProvider implements WorkspaceProvider {
     list: vi.fn<SandboxProcesses['list']>(async () => []),
     attach: vi.fn<SandboxProcesses['attach']>(notHere),
     signal: vi.fn<SandboxProcesses['signal']>(notHere),
+    input: vi.fn<SandboxProcesses['input']>(notHere),
+    resize: vi.fn<SandboxProcesses['resize']>(notHere),
   };
 
   readonly health = vi.fn<WorkspaceProvider['health']>(async () => ({
@@ -83,20 +83,19 @@ export class FakeProvider implements WorkspaceProvider {
       snapshots: false,
       warmPool: false,
       processes: true,
+      terminals: true,
+      tools: true,
       list: true,
+      stats: false,
     },
     requires: [],
     startupMs: null,
     available: null,
   }));
 
-  async readFile(): Promise<FileContent> {
-    return notHere();
-  }
+  readonly readFile = vi.fn<WorkspaceProvider['readFile']>(notHere);
 
-  async writeFile(): Promise<FileInfo> {
-    return notHere();
-  }
+  readonly writeFile = vi.fn<WorkspaceProvider['writeFile']>(notHere);
 
   async [Symbol.asyncDispose](): Promise<void> {
     // Nothing is held.

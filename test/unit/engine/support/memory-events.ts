@@ -1,3 +1,4 @@
+import { actors } from '../../../../src/domain/events.ts';
 import type {
   Actor,
   EventQuery,
@@ -5,6 +6,7 @@ import type {
   ToolCall,
   WorkspaceEvent,
 } from '../../../../src/domain/events.ts';
+import type { SandboxIncident } from '../../../../src/domain/provider.ts';
 import type { EventStore } from '../../../../src/domain/store.ts';
 import type { Workspace } from '../../../../src/domain/workspace.ts';
 
@@ -42,6 +44,12 @@ export class MemoryEventStore implements EventStore {
     const { at, workspaceId, owner, actor, tool, detail } = call;
     this.append({ at, workspaceId, owner, actor, type: `tool.${tool}`, detail: { ...detail } });
     this.#touch(workspaceId, at);
+  }
+
+  /** Their owner is not known here. */
+  async recordIncident({ at, workspaceId, kind, detail }: SandboxIncident): Promise<void> {
+    const type = `workspace.${kind}` as const;
+    this.append({ at, workspaceId, owner: '', actor: actors.sandbox, type, detail });
   }
 
   async list(query: EventQuery): Promise<readonly WorkspaceEvent[]> {

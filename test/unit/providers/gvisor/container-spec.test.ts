@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SandboxSpec } from '../../../../src/domain/provider.ts';
+import { gvisorProfile, plainProfile } from '../../../../src/providers/gvisor/container-profile.ts';
 import { containerOptions } from '../../../../src/providers/gvisor/container-spec.ts';
 
+const MiB = 2 ** 20;
 const spec: SandboxSpec = {
   workspaceId: '0f0e0d0c-0b0a-4908-8706-050403020100',
   sandboxName: 'emergent-0f0e0d0c',
@@ -14,14 +16,20 @@ const spec: SandboxSpec = {
 };
 const settings = {
   installationId: 'installation-1',
-  runtime: 'runsc',
+  profile: gvisorProfile('runsc'),
   agentVolume: 'emergent-agent-abc',
   natNetwork: 'emergent-nat',
   nameservers: ['9.9.9.9', '2620:fe::fe'],
 };
 
-function optionsFor(change: Partial<SandboxSpec> = {}, nameservers = settings.nameservers) {
-  return containerOptions({ ...spec, ...change }, { ...settings, nameservers }, 'the-hash');
+const rootImage = { user: '', setsHome: false };
+
+function optionsFor(
+  change: Partial<SandboxSpec> = {},
+  nameservers = settings.nameservers,
+  image = rootImage,
+) {
+  return containerOptions({ ...spec, ...change }, image, { ...settings, nameservers }, 'the-hash');
 }
 
 function environmentOf(change: Partial<SandboxSpec> = {}): Record<string, string> {
@@ -78,12 +86,32 @@ describe('containerOptions', () => {
   test('is limited in CPU, memory, processes and log', () => {
     expect(optionsFor().HostConfig).toMatchObject({
       NanoCpus: 1_500_000_000,
-      Memory: 2 ** 30,
-      MemorySwap: 2 ** 30,
+      Memory: 1_408 * MiB,
+      MemorySwap: 1_408 * MiB,
+      ShmSize: 64 * MiB,
+      Tmpfs: { '/tmp': 'rw,exec,nosuid,nodev,mode=1777,size=536870912' },
       PidsLimit: 32_768,
-      Ulimits: [{ Name: 'nproc', Soft: 4096, Hard: 4096 }],
+      Ulimits: [{ Name: 'nproc', Soft: 512, Hard: 512 }],
       LogConfig: { Config: { 'max-size': '1m', 'max-file': '1' } },
     });
+  });
+
+  test('a plain container is as hardened, and bounded by what its kernel counts per container', () => {
+    const profile = plainProfile(true);
+    const plain = containerOptions(spec, rootImage, { ...settings, profile }, 'the-hash');
+    const {
+      Runtime: _runtime,
+      Ulimits: _ulimits,
+      ...hardening
+    } = { Runtime: undefined, ...optionsFor().HostConfig };
+    expect(plain.HostConfig).toEqual({
+      ...hardening,
+      Memory: 1_280 * MiB,
+      MemorySwap: 1_280 * MiB,
+      PidsLimit: 512,
+    });
+    expect(plain.Labels).toMatchObject({ 'dev.emergent.provider': 'docker' });
+    expect(plain.Env).toContain('EMERGENT_MEMORY_USAGE=cgroup');
   });
 
   test('a number of CPUs that is no exact decimal is still a whole number of nanos', () => {
@@ -95,6 +123,7 @@ describe('containerOptions', () => {
   test('carries the labels by which its owner is found', () => {
     expect(optionsFor({ containerType: 'mcp_server' }).Labels).toEqual({
       'dev.emergent.installation': 'installation-1',
+      'dev.emergent.provider': 'gvisor',
       'dev.emergent.workspace': spec.workspaceId,
       'dev.emergent.sandbox': spec.sandboxName,
       'dev.emergent.kind': 'mcp_server',
@@ -105,10 +134,27 @@ describe('containerOptions', () => {
     expect(optionsFor().HostConfig?.NetworkMode).toBe('emergent-nat');
     expect(environmentOf()).toEqual({
       EMERGENT_TOKEN_SHA256: 'the-hash',
+      EMERGENT_MEMORY_LIMIT: '1073741824',
       EMERGENT_WORKDIR: '/workspace',
+      EMERGENT_USER: '',
+      EMERGENT_OWN_HOME: 'true',
       EMERGENT_NAMESERVERS: '9.9.9.9,2620:fe::fe',
     });
     expect(optionsFor({}, []).Env?.join()).not.toContain('NAMESERVERS');
+  });
+
+  test("the image's user and home hold for commands, and its program's settings for nobody", () => {
+    const worker = { user: 'worker:staff', setsHome: true };
+    const options = optionsFor({}, [], worker);
+    expect(options).toMatchObject({
+      ...{ User: '0:0', Healthcheck: { Test: ['NONE'] }, StopSignal: 'SIGTERM' },
+      ...{ Entrypoint: ['/.emergent/agent', 'init'], Cmd: [] },
+    });
+    expect(options.Env).toContain('EMERGENT_USER=worker:staff');
+    expect(options.Env).toContain('EMERGENT_OWN_HOME=false');
+    expect(environmentOf({ env: { HOME: '/elsewhere' } })).toMatchObject({
+      ...{ HOME: '/elsewhere', EMERGENT_OWN_HOME: 'false' },
+    });
   });
 
   test('isolated, it has no network and no name servers', () => {
@@ -123,7 +169,7 @@ describe('containerOptions', () => {
 
   test('no environment of a caller reaches or changes what is meant for the agent', () => {
     const name = fc.oneof(
-      fc.constantFrom('EMERGENT_TOKEN_SHA256', 'EMERGENT_WORKDIR', 'EMERGENT_NAMESERVERS'),
+      fc.constantFrom('EMERGENT_TOKEN_SHA256', 'EMERGENT_MEMORY_LIMIT', 'EMERGENT_NAMESERVERS'),
       fc.stringMatching(/^EMERGENT_[A-Z]{1,5}$/),
     );
     const network = fc.constantFrom('nat' as const, 'isolated' as const);

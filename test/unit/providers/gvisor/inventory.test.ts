@@ -1,7 +1,13 @@
 import type Docker from 'dockerode';
 import { describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.ts';
 import { labels } from '../../../../src/providers/gvisor/container-spec.ts';
+import type { DiskModes } from '../../../../src/providers/gvisor/disk/disk-modes.ts';
+import { run } from '../../../../src/host/run.ts';
+import { LoopDisks } from '../../../../src/providers/gvisor/disk/loop-disks.ts';
+import { WorkspaceDisks } from '../../../../src/providers/gvisor/disk/workspace-disks.ts';
 import { listSandboxes } from '../../../../src/providers/gvisor/inventory.ts';
+import { Volumes } from '../../../../src/providers/gvisor/volumes.ts';
 
 const never = new AbortController().signal;
 
@@ -20,6 +26,7 @@ const container = (workspace: string, state: string, created: number) => ({
 const volume = (workspace: string, createdAt: string, sandbox?: string) => ({
   Name: `volume-${workspace}`,
   Labels: {
+    [labels.installation]: 'installation',
     [labels.workspace]: workspace,
     ...(sandbox !== undefined && { [labels.sandbox]: sandbox }),
   },
@@ -41,19 +48,23 @@ function engine(answers: {
   return fake as unknown as Docker;
 }
 
+/** On a host without disks. */
+function list(docker: Docker): ReturnType<typeof listSandboxes> {
+  const loops = new LoopDisks('/nowhere/disks', systemClock, run);
+  const disks = new WorkspaceDisks(new Volumes(docker, 'installation'), loops, {} as DiskModes);
+  const owner = { installationId: 'installation', provider: 'gvisor' };
+  return listSandboxes(docker, disks, owner, never);
+}
+
 describe('listSandboxes', () => {
   test('joins containers and volumes; the oldest part tells the age', async () => {
     const containers = [container('a', 'running', 100), container('b', 'running', 300)];
-    const Volumes = [
+    const volumes = [
       volume('a', '1970-01-01T00:02:00Z'),
       volume('b', '1970-01-01T00:02:00Z'),
       volume('c', '1970-01-01T00:03:00Z', 'box-c'),
     ];
-    const found = await listSandboxes(
-      engine({ containers, volumes: { Volumes, Warnings: [] } }),
-      'installation',
-      never,
-    );
+    const found = await list(engine({ containers, volumes: { Volumes: volumes, Warnings: [] } }));
     const whole = { state: 'running', hasFiles: true };
     expect(found).toEqual([
       {
@@ -84,7 +95,7 @@ describe('listSandboxes', () => {
 
   test('one that is removed between the list and the look at it is not there', async () => {
     const docker = engine({ containers: [container('a', 'exited', 100)] });
-    expect(await listSandboxes(docker, 'installation', never)).toEqual([]);
+    expect(await list(docker)).toEqual([]);
   });
 
   test('looks at a few at a time', async () => {
@@ -96,7 +107,7 @@ describe('listSandboxes', () => {
       now--;
       return { State: { Status: 'created', Error: '' } };
     };
-    const found = await listSandboxes(engine({ containers, inspect }), 'installation', never);
+    const found = await list(engine({ containers, inspect }));
     expect(found).toHaveLength(40);
     expect(most).toBeLessThanOrEqual(8);
   });
@@ -113,7 +124,7 @@ describe('listSandboxes', () => {
       },
     ],
   ])('fails when %s', async (_what, answers) => {
-    const listing = listSandboxes(engine(answers), 'installation', never);
+    const listing = list(engine(answers));
     await expect(listing).rejects.toMatchObject({ code: 'provider_failed' });
   });
 });

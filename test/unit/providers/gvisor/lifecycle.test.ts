@@ -2,11 +2,13 @@ import { describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { EmergentError } from '../../../../src/domain/errors.ts';
 import type { SandboxSpec } from '../../../../src/domain/provider.ts';
+import { gvisorProfile } from '../../../../src/providers/gvisor/container-profile.ts';
 import { Lifecycle } from '../../../../src/providers/gvisor/lifecycle.ts';
 import type { LifecycleParts } from '../../../../src/providers/gvisor/lifecycle.ts';
 import { recordLog } from '../../../support/log.ts';
 
 const never = new AbortController().signal;
+const network = Promise.resolve();
 const running = { id: 'id', ours: true, running: true, paused: false, end: undefined };
 const spec: SandboxSpec = {
   workspaceId: '0f0e0d0c-0b0a-4908-8706-050403020100',
@@ -45,10 +47,26 @@ function setUp() {
   const recorded = recordLog();
   const parts = {
     containers: calls,
-    volumes: { create: calls.createVolume, remove: calls.removeVolume },
-    guests: { of: () => calls, tokenHash: () => 'hash', close: calls.close },
+    disks: {
+      grant: async (bytes: number) => ({ mode: 'loop', bytes }),
+      make: calls.createVolume,
+      remove: calls.removeVolume,
+      ready: async () => 'loop',
+    },
+    guests: {
+      of: () => calls,
+      tokenHash: () => 'hash',
+      close: calls.close,
+      whileAwake: (_ref: unknown, work: () => Promise<unknown>) => work(),
+      idle: { started: () => undefined },
+    },
     prepared: { get: prepare, forContainer: prepare, forget: vi.fn() },
-    defaults: { installationId: 'installation', runtime: 'runsc', nameservers: ['9.9.9.9'] },
+    runtime: { facts: {}, forget: vi.fn() },
+    images: { ensure: async () => ({ user: '', setsHome: false }) },
+    defaults: {
+      ...{ installationId: 'installation', nameservers: ['9.9.9.9'] },
+      profile: gvisorProfile('runsc'),
+    },
     clock: { ...systemClock, sleep: async () => undefined },
     log: recorded.log,
   };
@@ -67,7 +85,7 @@ describe('Lifecycle', () => {
 
   test('lets go of the link to an old container before a new one is made', async () => {
     const { lifecycle, calls } = setUp();
-    await lifecycle.create(spec, never);
+    await lifecycle.create(spec, network, never);
     const [closed, created] = [calls.close, calls.create].map(
       (call) => call.mock.invocationCallOrder[0] ?? Infinity,
     );
@@ -110,7 +128,7 @@ describe('Lifecycle', () => {
   test('create makes room for itself when the same container appears meanwhile', async () => {
     const { lifecycle, calls } = setUp();
     calls.create.mockRejectedValueOnce(refusal(409));
-    const { limits } = await lifecycle.create(spec, never);
+    const { limits } = await lifecycle.create(spec, network, never);
     expect(calls.create).toHaveBeenCalledTimes(2);
     expect(limits.cpu).toBe(2);
   });
@@ -118,7 +136,7 @@ describe('Lifecycle', () => {
   test('create takes everything back when the agent does not come', async () => {
     const { lifecycle, calls } = setUp();
     calls.ready.mockRejectedValue(new EmergentError('sandbox_unreachable', 'no answer'));
-    await expect(lifecycle.create(spec, never)).rejects.toThrow('no answer');
+    await expect(lifecycle.create(spec, network, never)).rejects.toThrow('no answer');
     expect(calls.removeVolume).toHaveBeenCalledTimes(2);
     expect(calls.close).toHaveBeenCalled();
   });

@@ -222,6 +222,472 @@ func (x *TerminateResponse) GetLeft() uint32 {
 	return 0
 }
 
+type StatsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatsRequest) Reset() {
+	*x = StatsRequest{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatsRequest) ProtoMessage() {}
+
+func (x *StatsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
+func (*StatsRequest) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{4}
+}
+
+// What cannot be told is left out.
+type StatsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What processes and file systems in memory hold together.
+	MemoryBytes *uint64 `protobuf:"varint,1,opt,name=memory_bytes,json=memoryBytes,proto3,oneof" json:"memory_bytes,omitempty"`
+	// Whoever started them; neither the agent nor its bridges.
+	Processes     *uint32 `protobuf:"varint,2,opt,name=processes,proto3,oneof" json:"processes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatsResponse) Reset() {
+	*x = StatsResponse{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatsResponse) ProtoMessage() {}
+
+func (x *StatsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
+func (*StatsResponse) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *StatsResponse) GetMemoryBytes() uint64 {
+	if x != nil && x.MemoryBytes != nil {
+		return *x.MemoryBytes
+	}
+	return 0
+}
+
+func (x *StatsResponse) GetProcesses() uint32 {
+	if x != nil && x.Processes != nil {
+		return *x.Processes
+	}
+	return 0
+}
+
+type WatchRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only those behind this number; it counts if the boot id is this agent's own.
+	After         uint64 `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
+	BootId        string `protobuf:"bytes,2,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchRequest) Reset() {
+	*x = WatchRequest{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchRequest) ProtoMessage() {}
+
+func (x *WatchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
+func (*WatchRequest) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *WatchRequest) GetAfter() uint64 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+func (x *WatchRequest) GetBootId() string {
+	if x != nil {
+		return x.BootId
+	}
+	return ""
+}
+
+type WatchResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	BootId        string                 `protobuf:"bytes,1,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
+	Incident      *Incident              `protobuf:"bytes,2,opt,name=incident,proto3" json:"incident,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchResponse) Reset() {
+	*x = WatchResponse{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchResponse) ProtoMessage() {}
+
+func (x *WatchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
+func (*WatchResponse) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *WatchResponse) GetBootId() string {
+	if x != nil {
+		return x.BootId
+	}
+	return ""
+}
+
+func (x *WatchResponse) GetIncident() *Incident {
+	if x != nil {
+		return x.Incident
+	}
+	return nil
+}
+
+type IdleRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IdleRequest) Reset() {
+	*x = IdleRequest{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IdleRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IdleRequest) ProtoMessage() {}
+
+func (x *IdleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IdleRequest.ProtoReflect.Descriptor instead.
+func (*IdleRequest) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{8}
+}
+
+type IdleResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those besides the agent and its bridges, whoever started them: what a command left in the background too.
+	Processes uint32 `protobuf:"varint,1,opt,name=processes,proto3" json:"processes,omitempty"`
+	// Requests of anybody that are open, other than those that only look: Watch, Stats and this one.
+	Requests uint32 `protobuf:"varint,2,opt,name=requests,proto3" json:"requests,omitempty"`
+	// How long ago the last of those requests ended, or the agent started if there was none; 0 while one is open.
+	QuietMs       uint64 `protobuf:"varint,3,opt,name=quiet_ms,json=quietMs,proto3" json:"quiet_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IdleResponse) Reset() {
+	*x = IdleResponse{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IdleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IdleResponse) ProtoMessage() {}
+
+func (x *IdleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IdleResponse.ProtoReflect.Descriptor instead.
+func (*IdleResponse) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *IdleResponse) GetProcesses() uint32 {
+	if x != nil {
+		return x.Processes
+	}
+	return 0
+}
+
+func (x *IdleResponse) GetRequests() uint32 {
+	if x != nil {
+		return x.Requests
+	}
+	return 0
+}
+
+func (x *IdleResponse) GetQuietMs() uint64 {
+	if x != nil {
+		return x.QuietMs
+	}
+	return 0
+}
+
+type Incident struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From 1 on, without gaps.
+	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	AtMs   uint64 `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	// Types that are valid to be assigned to Kind:
+	//
+	//	*Incident_MemoryExceeded
+	Kind          isIncident_Kind `protobuf_oneof:"kind"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Incident) Reset() {
+	*x = Incident{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Incident) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Incident) ProtoMessage() {}
+
+func (x *Incident) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Incident.ProtoReflect.Descriptor instead.
+func (*Incident) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Incident) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Incident) GetAtMs() uint64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *Incident) GetKind() isIncident_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return nil
+}
+
+func (x *Incident) GetMemoryExceeded() *MemoryExceeded {
+	if x != nil {
+		if x, ok := x.Kind.(*Incident_MemoryExceeded); ok {
+			return x.MemoryExceeded
+		}
+	}
+	return nil
+}
+
+type isIncident_Kind interface {
+	isIncident_Kind()
+}
+
+type Incident_MemoryExceeded struct {
+	MemoryExceeded *MemoryExceeded `protobuf:"bytes,3,opt,name=memory_exceeded,json=memoryExceeded,proto3,oneof"`
+}
+
+func (*Incident_MemoryExceeded) isIncident_Kind() {}
+
+// A process was killed because all together held more memory than the sandbox may.
+type MemoryExceeded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it calls itself, at most 15 bytes that may be anything.
+	Process []byte `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
+	Pid     uint32 `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
+	// The command that it belongs to, by the caller's name for it; empty if it has none.
+	Tag string `protobuf:"bytes,3,opt,name=tag,proto3" json:"tag,omitempty"`
+	// What the process held, what all held, and what they may.
+	RssBytes      uint64 `protobuf:"varint,4,opt,name=rss_bytes,json=rssBytes,proto3" json:"rss_bytes,omitempty"`
+	UsedBytes     uint64 `protobuf:"varint,5,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
+	LimitBytes    uint64 `protobuf:"varint,6,opt,name=limit_bytes,json=limitBytes,proto3" json:"limit_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryExceeded) Reset() {
+	*x = MemoryExceeded{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryExceeded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryExceeded) ProtoMessage() {}
+
+func (x *MemoryExceeded) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryExceeded.ProtoReflect.Descriptor instead.
+func (*MemoryExceeded) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *MemoryExceeded) GetProcess() []byte {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
+func (x *MemoryExceeded) GetPid() uint32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *MemoryExceeded) GetTag() string {
+	if x != nil {
+		return x.Tag
+	}
+	return ""
+}
+
+func (x *MemoryExceeded) GetRssBytes() uint64 {
+	if x != nil {
+		return x.RssBytes
+	}
+	return 0
+}
+
+func (x *MemoryExceeded) GetUsedBytes() uint64 {
+	if x != nil {
+		return x.UsedBytes
+	}
+	return 0
+}
+
+func (x *MemoryExceeded) GetLimitBytes() uint64 {
+	if x != nil {
+		return x.LimitBytes
+	}
+	return 0
+}
+
 var File_emergent_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_emergent_agent_v1_agent_proto_rawDesc = "" +
@@ -236,10 +702,45 @@ const file_emergent_agent_v1_agent_proto_rawDesc = "" +
 	"\x11TerminateResponse\x12\x14\n" +
 	"\x05asked\x18\x01 \x01(\rR\x05asked\x12\x16\n" +
 	"\x06killed\x18\x02 \x01(\rR\x06killed\x12\x12\n" +
-	"\x04left\x18\x03 \x01(\rR\x04left2\xad\x01\n" +
+	"\x04left\x18\x03 \x01(\rR\x04left\"\x0e\n" +
+	"\fStatsRequest\"y\n" +
+	"\rStatsResponse\x12&\n" +
+	"\fmemory_bytes\x18\x01 \x01(\x04H\x00R\vmemoryBytes\x88\x01\x01\x12!\n" +
+	"\tprocesses\x18\x02 \x01(\rH\x01R\tprocesses\x88\x01\x01B\x0f\n" +
+	"\r_memory_bytesB\f\n" +
+	"\n" +
+	"_processes\"=\n" +
+	"\fWatchRequest\x12\x14\n" +
+	"\x05after\x18\x01 \x01(\x04R\x05after\x12\x17\n" +
+	"\aboot_id\x18\x02 \x01(\tR\x06bootId\"a\n" +
+	"\rWatchResponse\x12\x17\n" +
+	"\aboot_id\x18\x01 \x01(\tR\x06bootId\x127\n" +
+	"\bincident\x18\x02 \x01(\v2\x1b.emergent.agent.v1.IncidentR\bincident\"\r\n" +
+	"\vIdleRequest\"c\n" +
+	"\fIdleResponse\x12\x1c\n" +
+	"\tprocesses\x18\x01 \x01(\rR\tprocesses\x12\x1a\n" +
+	"\brequests\x18\x02 \x01(\rR\brequests\x12\x19\n" +
+	"\bquiet_ms\x18\x03 \x01(\x04R\aquietMs\"\x8d\x01\n" +
+	"\bIncident\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x13\n" +
+	"\x05at_ms\x18\x02 \x01(\x04R\x04atMs\x12L\n" +
+	"\x0fmemory_exceeded\x18\x03 \x01(\v2!.emergent.agent.v1.MemoryExceededH\x00R\x0ememoryExceededB\x06\n" +
+	"\x04kind\"\xab\x01\n" +
+	"\x0eMemoryExceeded\x12\x18\n" +
+	"\aprocess\x18\x01 \x01(\fR\aprocess\x12\x10\n" +
+	"\x03pid\x18\x02 \x01(\rR\x03pid\x12\x10\n" +
+	"\x03tag\x18\x03 \x01(\tR\x03tag\x12\x1b\n" +
+	"\trss_bytes\x18\x04 \x01(\x04R\brssBytes\x12\x1d\n" +
+	"\n" +
+	"used_bytes\x18\x05 \x01(\x04R\tusedBytes\x12\x1f\n" +
+	"\vlimit_bytes\x18\x06 \x01(\x04R\n" +
+	"limitBytes2\x90\x03\n" +
 	"\x05Agent\x12L\n" +
 	"\x05Ready\x12\x1f.emergent.agent.v1.ReadyRequest\x1a .emergent.agent.v1.ReadyResponse0\x01\x12V\n" +
-	"\tTerminate\x12#.emergent.agent.v1.TerminateRequest\x1a$.emergent.agent.v1.TerminateResponseB2Z0emergent.dev/guest/gen/emergent/agent/v1;agentv1b\x06proto3"
+	"\tTerminate\x12#.emergent.agent.v1.TerminateRequest\x1a$.emergent.agent.v1.TerminateResponse\x12L\n" +
+	"\x05Watch\x12\x1f.emergent.agent.v1.WatchRequest\x1a .emergent.agent.v1.WatchResponse0\x01\x12J\n" +
+	"\x05Stats\x12\x1f.emergent.agent.v1.StatsRequest\x1a .emergent.agent.v1.StatsResponse\x12G\n" +
+	"\x04Idle\x12\x1e.emergent.agent.v1.IdleRequest\x1a\x1f.emergent.agent.v1.IdleResponseB2Z0emergent.dev/guest/gen/emergent/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_emergent_agent_v1_agent_proto_rawDescOnce sync.Once
@@ -253,23 +754,39 @@ func file_emergent_agent_v1_agent_proto_rawDescGZIP() []byte {
 	return file_emergent_agent_v1_agent_proto_rawDescData
 }
 
-var file_emergent_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_emergent_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_emergent_agent_v1_agent_proto_goTypes = []any{
 	(*ReadyRequest)(nil),      // 0: emergent.agent.v1.ReadyRequest
 	(*ReadyResponse)(nil),     // 1: emergent.agent.v1.ReadyResponse
 	(*TerminateRequest)(nil),  // 2: emergent.agent.v1.TerminateRequest
 	(*TerminateResponse)(nil), // 3: emergent.agent.v1.TerminateResponse
+	(*StatsRequest)(nil),      // 4: emergent.agent.v1.StatsRequest
+	(*StatsResponse)(nil),     // 5: emergent.agent.v1.StatsResponse
+	(*WatchRequest)(nil),      // 6: emergent.agent.v1.WatchRequest
+	(*WatchResponse)(nil),     // 7: emergent.agent.v1.WatchResponse
+	(*IdleRequest)(nil),       // 8: emergent.agent.v1.IdleRequest
+	(*IdleResponse)(nil),      // 9: emergent.agent.v1.IdleResponse
+	(*Incident)(nil),          // 10: emergent.agent.v1.Incident
+	(*MemoryExceeded)(nil),    // 11: emergent.agent.v1.MemoryExceeded
 }
 var file_emergent_agent_v1_agent_proto_depIdxs = []int32{
-	0, // 0: emergent.agent.v1.Agent.Ready:input_type -> emergent.agent.v1.ReadyRequest
-	2, // 1: emergent.agent.v1.Agent.Terminate:input_type -> emergent.agent.v1.TerminateRequest
-	1, // 2: emergent.agent.v1.Agent.Ready:output_type -> emergent.agent.v1.ReadyResponse
-	3, // 3: emergent.agent.v1.Agent.Terminate:output_type -> emergent.agent.v1.TerminateResponse
-	2, // [2:4] is the sub-list for method output_type
-	0, // [0:2] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	10, // 0: emergent.agent.v1.WatchResponse.incident:type_name -> emergent.agent.v1.Incident
+	11, // 1: emergent.agent.v1.Incident.memory_exceeded:type_name -> emergent.agent.v1.MemoryExceeded
+	0,  // 2: emergent.agent.v1.Agent.Ready:input_type -> emergent.agent.v1.ReadyRequest
+	2,  // 3: emergent.agent.v1.Agent.Terminate:input_type -> emergent.agent.v1.TerminateRequest
+	6,  // 4: emergent.agent.v1.Agent.Watch:input_type -> emergent.agent.v1.WatchRequest
+	4,  // 5: emergent.agent.v1.Agent.Stats:input_type -> emergent.agent.v1.StatsRequest
+	8,  // 6: emergent.agent.v1.Agent.Idle:input_type -> emergent.agent.v1.IdleRequest
+	1,  // 7: emergent.agent.v1.Agent.Ready:output_type -> emergent.agent.v1.ReadyResponse
+	3,  // 8: emergent.agent.v1.Agent.Terminate:output_type -> emergent.agent.v1.TerminateResponse
+	7,  // 9: emergent.agent.v1.Agent.Watch:output_type -> emergent.agent.v1.WatchResponse
+	5,  // 10: emergent.agent.v1.Agent.Stats:output_type -> emergent.agent.v1.StatsResponse
+	9,  // 11: emergent.agent.v1.Agent.Idle:output_type -> emergent.agent.v1.IdleResponse
+	7,  // [7:12] is the sub-list for method output_type
+	2,  // [2:7] is the sub-list for method input_type
+	2,  // [2:2] is the sub-list for extension type_name
+	2,  // [2:2] is the sub-list for extension extendee
+	0,  // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_emergent_agent_v1_agent_proto_init() }
@@ -277,13 +794,17 @@ func file_emergent_agent_v1_agent_proto_init() {
 	if File_emergent_agent_v1_agent_proto != nil {
 		return
 	}
+	file_emergent_agent_v1_agent_proto_msgTypes[5].OneofWrappers = []any{}
+	file_emergent_agent_v1_agent_proto_msgTypes[10].OneofWrappers = []any{
+		(*Incident_MemoryExceeded)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emergent_agent_v1_agent_proto_rawDesc), len(file_emergent_agent_v1_agent_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -4,7 +4,7 @@
 
 // Commands inside a sandbox. Package, message and field names and numbers are those of the E2B `envd`
 // protocol, so that clients of that protocol can talk to the agent. What that protocol does not have sits at
-// field number 100 and above. Reserved numbers belong to its terminals, which the agent does not serve yet.
+// field number 100 and above.
 //
 // A command is remembered after its end, with its output and how it ended: a detached one until too many ended
 // after it, any other for ten minutes at most. Of its output the last 64 MiB are kept (1 MiB where the sandbox has
@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file process/process.proto.
  */
 export const file_process_process: GenFile = /*@__PURE__*/
-  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MioQEKDVByb2Nlc3NDb25maWcSCwoDY21kGAEgASgJEgwKBGFyZ3MYAiADKAkSLgoEZW52cxgDIAMoCzIgLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZy5FbnZzRW50cnkSEAoDY3dkGAQgASgJSACIAQEaKwoJRW52c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2N3ZCI7Cg9Qcm9jZXNzU2VsZWN0b3ISDQoDcGlkGAEgASgNSAASDQoDdGFnGAIgASgJSABCCgoIc2VsZWN0b3Ii9AEKC1Byb2Nlc3NJbmZvEiYKBmNvbmZpZxgBIAEoCzIWLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZxILCgNwaWQYAiABKA0SEAoDdGFnGAMgASgJSACIAQESEAoIZGV0YWNoZWQYZCABKAgSFQoNc3RhcnRlZF9hdF9tcxhlIAEoBBITCgtlbmRlZF9hdF9tcxhmIAEoBBIrCgNlbmQYZyABKAsyHi5wcm9jZXNzLlByb2Nlc3NFdmVudC5FbmRFdmVudBIUCgxvdXRwdXRfYnl0ZXMYaCABKAQSFQoNZHJvcHBlZF9ieXRlcxhpIAEoBEIGCgRfdGFnIocBCgxTdGFydFJlcXVlc3QSJwoHcHJvY2VzcxgBIAEoCzIWLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZxIQCgN0YWcYAyABKAlIAIgBARISCgVzdGRpbhgEIAEoCEgBiAEBEhAKCGRldGFjaGVkGGQgASgIQgYKBF90YWdCCAoGX3N0ZGluSgQIAhADIjUKDVN0YXJ0UmVzcG9uc2USJAoFZXZlbnQYASABKAsyFS5wcm9jZXNzLlByb2Nlc3NFdmVudCJeCg5Db25uZWN0UmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISDgoGb2Zmc2V0GGQgASgEEhEKCXVudGlsX25vdxhlIAEoCCI3Cg9Db25uZWN0UmVzcG9uc2USJAoFZXZlbnQYASABKAsyFS5wcm9jZXNzLlByb2Nlc3NFdmVudCKTBAoMUHJvY2Vzc0V2ZW50EjEKBXN0YXJ0GAEgASgLMiAucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuU3RhcnRFdmVudEgAEi8KBGRhdGEYAiABKAsyHy5wcm9jZXNzLlByb2Nlc3NFdmVudC5EYXRhRXZlbnRIABItCgNlbmQYAyABKAsyHi5wcm9jZXNzLlByb2Nlc3NFdmVudC5FbmRFdmVudEgAEjQKCWtlZXBhbGl2ZRgEIAEoCzIfLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LktlZXBBbGl2ZUgAEjUKB3NraXBwZWQYZCABKAsyIi5wcm9jZXNzLlByb2Nlc3NFdmVudC5Ta2lwcGVkRXZlbnRIABowCgpTdGFydEV2ZW50EgsKA3BpZBgBIAEoDRIVCg1zdGFydGVkX2F0X21zGGQgASgEGj8KCURhdGFFdmVudBIQCgZzdGRvdXQYASABKAxIABIQCgZzdGRlcnIYAiABKAxIAEIICgZvdXRwdXRKBAgDEAQaWwoIRW5kRXZlbnQSEQoJZXhpdF9jb2RlGAEgASgREg4KBmV4aXRlZBgCIAEoCBIOCgZzdGF0dXMYAyABKAkSEgoFZXJyb3IYBCABKAlIAIgBAUIICgZfZXJyb3IaCwoJS2VlcEFsaXZlGh0KDFNraXBwZWRFdmVudBINCgVieXRlcxgBIAEoBEIHCgVldmVudCIcCgtMaXN0UmVxdWVzdBINCgVlbmRlZBhkIAEoCCI3CgxMaXN0UmVzcG9uc2USJwoJcHJvY2Vzc2VzGAEgAygLMhQucHJvY2Vzcy5Qcm9jZXNzSW5mbyIuCgxQcm9jZXNzSW5wdXQSDwoFc3RkaW4YASABKAxIAEIHCgVpbnB1dEoECAIQAyJjChBTZW5kSW5wdXRSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIkCgVpbnB1dBgCIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0lucHV0IhMKEVNlbmRJbnB1dFJlc3BvbnNlIl8KEVNlbmRTaWduYWxSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIfCgZzaWduYWwYAiABKA4yDy5wcm9jZXNzLlNpZ25hbCIUChJTZW5kU2lnbmFsUmVzcG9uc2UiPgoRQ2xvc2VTdGRpblJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yIhQKEkNsb3NlU3RkaW5SZXNwb25zZSqqAQoGU2lnbmFsEhYKElNJR05BTF9VTlNQRUNJRklFRBAAEhEKDVNJR05BTF9TSUdIVVAQARIRCg1TSUdOQUxfU0lHSU5UEAISEgoOU0lHTkFMX1NJR1FVSVQQAxISCg5TSUdOQUxfU0lHS0lMTBAJEhIKDlNJR05BTF9TSUdVU1IxEAoSEgoOU0lHTkFMX1NJR1VTUjIQDBISCg5TSUdOQUxfU0lHVEVSTRAPMooDCgdQcm9jZXNzEjgKBVN0YXJ0EhUucHJvY2Vzcy5TdGFydFJlcXVlc3QaFi5wcm9jZXNzLlN0YXJ0UmVzcG9uc2UwARI+CgdDb25uZWN0EhcucHJvY2Vzcy5Db25uZWN0UmVxdWVzdBoYLnByb2Nlc3MuQ29ubmVjdFJlc3BvbnNlMAESMwoETGlzdBIULnByb2Nlc3MuTGlzdFJlcXVlc3QaFS5wcm9jZXNzLkxpc3RSZXNwb25zZRJCCglTZW5kSW5wdXQSGS5wcm9jZXNzLlNlbmRJbnB1dFJlcXVlc3QaGi5wcm9jZXNzLlNlbmRJbnB1dFJlc3BvbnNlEkUKClNlbmRTaWduYWwSGi5wcm9jZXNzLlNlbmRTaWduYWxSZXF1ZXN0GhsucHJvY2Vzcy5TZW5kU2lnbmFsUmVzcG9uc2USRQoKQ2xvc2VTdGRpbhIaLnByb2Nlc3MuQ2xvc2VTdGRpblJlcXVlc3QaGy5wcm9jZXNzLkNsb3NlU3RkaW5SZXNwb25zZUIgWh5lbWVyZ2VudC5kZXYvZ3Vlc3QvZ2VuL3Byb2Nlc3NiBnByb3RvMw");
+  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MioQEKDVByb2Nlc3NDb25maWcSCwoDY21kGAEgASgJEgwKBGFyZ3MYAiADKAkSLgoEZW52cxgDIAMoCzIgLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZy5FbnZzRW50cnkSEAoDY3dkGAQgASgJSACIAQEaKwoJRW52c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2N3ZCI7Cg9Qcm9jZXNzU2VsZWN0b3ISDQoDcGlkGAEgASgNSAASDQoDdGFnGAIgASgJSABCCgoIc2VsZWN0b3Ii9AEKC1Byb2Nlc3NJbmZvEiYKBmNvbmZpZxgBIAEoCzIWLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZxILCgNwaWQYAiABKA0SEAoDdGFnGAMgASgJSACIAQESEAoIZGV0YWNoZWQYZCABKAgSFQoNc3RhcnRlZF9hdF9tcxhlIAEoBBITCgtlbmRlZF9hdF9tcxhmIAEoBBIrCgNlbmQYZyABKAsyHi5wcm9jZXNzLlByb2Nlc3NFdmVudC5FbmRFdmVudBIUCgxvdXRwdXRfYnl0ZXMYaCABKAQSFQoNZHJvcHBlZF9ieXRlcxhpIAEoBEIGCgRfdGFnIkoKA1BUWRIfCgRzaXplGAEgASgLMhEucHJvY2Vzcy5QVFkuU2l6ZRoiCgRTaXplEgwKBGNvbHMYASABKA0SDAoEcm93cxgCIAEoDSKpAQoMU3RhcnRSZXF1ZXN0EicKB3Byb2Nlc3MYASABKAsyFi5wcm9jZXNzLlByb2Nlc3NDb25maWcSHgoDcHR5GAIgASgLMgwucHJvY2Vzcy5QVFlIAIgBARIQCgN0YWcYAyABKAlIAYgBARISCgVzdGRpbhgEIAEoCEgCiAEBEhAKCGRldGFjaGVkGGQgASgIQgYKBF9wdHlCBgoEX3RhZ0IICgZfc3RkaW4iNQoNU3RhcnRSZXNwb25zZRIkCgVldmVudBgBIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0V2ZW50Il4KDkNvbm5lY3RSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIOCgZvZmZzZXQYZCABKAQSEQoJdW50aWxfbm93GGUgASgIIjcKD0Nvbm5lY3RSZXNwb25zZRIkCgVldmVudBgBIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0V2ZW50IrAECgxQcm9jZXNzRXZlbnQSMQoFc3RhcnQYASABKAsyIC5wcm9jZXNzLlByb2Nlc3NFdmVudC5TdGFydEV2ZW50SAASLwoEZGF0YRgCIAEoCzIfLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkRhdGFFdmVudEgAEi0KA2VuZBgDIAEoCzIeLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkVuZEV2ZW50SAASNAoJa2VlcGFsaXZlGAQgASgLMh8ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuS2VlcEFsaXZlSAASNQoHc2tpcHBlZBhkIAEoCzIiLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LlNraXBwZWRFdmVudEgAGjAKClN0YXJ0RXZlbnQSCwoDcGlkGAEgASgNEhUKDXN0YXJ0ZWRfYXRfbXMYZCABKAQaSAoJRGF0YUV2ZW50EhAKBnN0ZG91dBgBIAEoDEgAEhAKBnN0ZGVychgCIAEoDEgAEg0KA3B0eRgDIAEoDEgAQggKBm91dHB1dBpvCghFbmRFdmVudBIRCglleGl0X2NvZGUYASABKBESDgoGZXhpdGVkGAIgASgIEg4KBnN0YXR1cxgDIAEoCRISCgVlcnJvchgEIAEoCUgAiAEBEhIKCmJhY2tncm91bmQYZCABKAhCCAoGX2Vycm9yGgsKCUtlZXBBbGl2ZRodCgxTa2lwcGVkRXZlbnQSDQoFYnl0ZXMYASABKARCBwoFZXZlbnQiHAoLTGlzdFJlcXVlc3QSDQoFZW5kZWQYZCABKAgiNwoMTGlzdFJlc3BvbnNlEicKCXByb2Nlc3NlcxgBIAMoCzIULnByb2Nlc3MuUHJvY2Vzc0luZm8iNwoMUHJvY2Vzc0lucHV0Eg8KBXN0ZGluGAEgASgMSAASDQoDcHR5GAIgASgMSABCBwoFaW5wdXQiYwoQU2VuZElucHV0UmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dCITChFTZW5kSW5wdXRSZXNwb25zZSJxChFTZW5kU2lnbmFsUmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISHwoGc2lnbmFsGAIgASgOMg8ucHJvY2Vzcy5TaWduYWwSEAoIZ3JhY2VfbXMYZCABKA0iFAoSU2VuZFNpZ25hbFJlc3BvbnNlIj4KEUNsb3NlU3RkaW5SZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvciIUChJDbG9zZVN0ZGluUmVzcG9uc2UiYgoNVXBkYXRlUmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISHgoDcHR5GAIgASgLMgwucHJvY2Vzcy5QVFlIAIgBAUIGCgRfcHR5IhAKDlVwZGF0ZVJlc3BvbnNlKqoBCgZTaWduYWwSFgoSU0lHTkFMX1VOU1BFQ0lGSUVEEAASEQoNU0lHTkFMX1NJR0hVUBABEhEKDVNJR05BTF9TSUdJTlQQAhISCg5TSUdOQUxfU0lHUVVJVBADEhIKDlNJR05BTF9TSUdLSUxMEAkSEgoOU0lHTkFMX1NJR1VTUjEQChISCg5TSUdOQUxfU0lHVVNSMhAMEhIKDlNJR05BTF9TSUdURVJNEA8yxQMKB1Byb2Nlc3MSOAoFU3RhcnQSFS5wcm9jZXNzLlN0YXJ0UmVxdWVzdBoWLnByb2Nlc3MuU3RhcnRSZXNwb25zZTABEj4KB0Nvbm5lY3QSFy5wcm9jZXNzLkNvbm5lY3RSZXF1ZXN0GhgucHJvY2Vzcy5Db25uZWN0UmVzcG9uc2UwARIzCgRMaXN0EhQucHJvY2Vzcy5MaXN0UmVxdWVzdBoVLnByb2Nlc3MuTGlzdFJlc3BvbnNlEkIKCVNlbmRJbnB1dBIZLnByb2Nlc3MuU2VuZElucHV0UmVxdWVzdBoaLnByb2Nlc3MuU2VuZElucHV0UmVzcG9uc2USRQoKU2VuZFNpZ25hbBIaLnByb2Nlc3MuU2VuZFNpZ25hbFJlcXVlc3QaGy5wcm9jZXNzLlNlbmRTaWduYWxSZXNwb25zZRJFCgpDbG9zZVN0ZGluEhoucHJvY2Vzcy5DbG9zZVN0ZGluUmVxdWVzdBobLnByb2Nlc3MuQ2xvc2VTdGRpblJlc3BvbnNlEjkKBlVwZGF0ZRIWLnByb2Nlc3MuVXBkYXRlUmVxdWVzdBoXLnByb2Nlc3MuVXBkYXRlUmVzcG9uc2VCIFoeZW1lcmdlbnQuZGV2L2d1ZXN0L2dlbi9wcm9jZXNzYgZwcm90bzM");
 
 /**
  * @generated from message process.ProcessConfig
@@ -163,6 +163,49 @@ export const ProcessInfoSchema: GenMessage<ProcessInfo> = /*@__PURE__*/
   messageDesc(file_process_process, 2);
 
 /**
+ * A terminal. Its leader is the leader of a session too; when it has ended, who is left in the terminal is hung up.
+ *
+ * @generated from message process.PTY
+ */
+export type PTY = Message<"process.PTY"> & {
+  /**
+   * @generated from field: process.PTY.Size size = 1;
+   */
+  size?: PTY_Size | undefined;
+};
+
+/**
+ * Describes the message process.PTY.
+ * Use `create(PTYSchema)` to create a new message.
+ */
+export const PTYSchema: GenMessage<PTY> = /*@__PURE__*/
+  messageDesc(file_process_process, 3);
+
+/**
+ * In characters, each from 1 to 65535.
+ *
+ * @generated from message process.PTY.Size
+ */
+export type PTY_Size = Message<"process.PTY.Size"> & {
+  /**
+   * @generated from field: uint32 cols = 1;
+   */
+  cols: number;
+
+  /**
+   * @generated from field: uint32 rows = 2;
+   */
+  rows: number;
+};
+
+/**
+ * Describes the message process.PTY.Size.
+ * Use `create(PTY_SizeSchema)` to create a new message.
+ */
+export const PTY_SizeSchema: GenMessage<PTY_Size> = /*@__PURE__*/
+  messageDesc(file_process_process, 3, 0);
+
+/**
  * @generated from message process.StartRequest
  */
 export type StartRequest = Message<"process.StartRequest"> & {
@@ -170,6 +213,13 @@ export type StartRequest = Message<"process.StartRequest"> & {
    * @generated from field: process.ProcessConfig process = 1;
    */
   process?: ProcessConfig | undefined;
+
+  /**
+   * Gives the command a terminal for all three of its streams; `stdin` has no meaning then.
+   *
+   * @generated from field: optional process.PTY pty = 2;
+   */
+  pty?: PTY | undefined;
 
   /**
    * The caller's own name for the command; it cannot be used again while the command is remembered.
@@ -198,7 +248,7 @@ export type StartRequest = Message<"process.StartRequest"> & {
  * Use `create(StartRequestSchema)` to create a new message.
  */
 export const StartRequestSchema: GenMessage<StartRequest> = /*@__PURE__*/
-  messageDesc(file_process_process, 3);
+  messageDesc(file_process_process, 4);
 
 /**
  * @generated from message process.StartResponse
@@ -215,7 +265,7 @@ export type StartResponse = Message<"process.StartResponse"> & {
  * Use `create(StartResponseSchema)` to create a new message.
  */
 export const StartResponseSchema: GenMessage<StartResponse> = /*@__PURE__*/
-  messageDesc(file_process_process, 4);
+  messageDesc(file_process_process, 5);
 
 /**
  * @generated from message process.ConnectRequest
@@ -246,7 +296,7 @@ export type ConnectRequest = Message<"process.ConnectRequest"> & {
  * Use `create(ConnectRequestSchema)` to create a new message.
  */
 export const ConnectRequestSchema: GenMessage<ConnectRequest> = /*@__PURE__*/
-  messageDesc(file_process_process, 5);
+  messageDesc(file_process_process, 6);
 
 /**
  * @generated from message process.ConnectResponse
@@ -263,7 +313,7 @@ export type ConnectResponse = Message<"process.ConnectResponse"> & {
  * Use `create(ConnectResponseSchema)` to create a new message.
  */
 export const ConnectResponseSchema: GenMessage<ConnectResponse> = /*@__PURE__*/
-  messageDesc(file_process_process, 6);
+  messageDesc(file_process_process, 7);
 
 /**
  * @generated from message process.ProcessEvent
@@ -310,7 +360,7 @@ export type ProcessEvent = Message<"process.ProcessEvent"> & {
  * Use `create(ProcessEventSchema)` to create a new message.
  */
 export const ProcessEventSchema: GenMessage<ProcessEvent> = /*@__PURE__*/
-  messageDesc(file_process_process, 7);
+  messageDesc(file_process_process, 8);
 
 /**
  * @generated from message process.ProcessEvent.StartEvent
@@ -334,7 +384,7 @@ export type ProcessEvent_StartEvent = Message<"process.ProcessEvent.StartEvent">
  * Use `create(ProcessEvent_StartEventSchema)` to create a new message.
  */
 export const ProcessEvent_StartEventSchema: GenMessage<ProcessEvent_StartEvent> = /*@__PURE__*/
-  messageDesc(file_process_process, 7, 0);
+  messageDesc(file_process_process, 8, 0);
 
 /**
  * @generated from message process.ProcessEvent.DataEvent
@@ -355,6 +405,12 @@ export type ProcessEvent_DataEvent = Message<"process.ProcessEvent.DataEvent"> &
      */
     value: Uint8Array;
     case: "stderr";
+  } | {
+    /**
+     * @generated from field: bytes pty = 3;
+     */
+    value: Uint8Array;
+    case: "pty";
   } | { case: undefined; value?: undefined };
 };
 
@@ -363,7 +419,7 @@ export type ProcessEvent_DataEvent = Message<"process.ProcessEvent.DataEvent"> &
  * Use `create(ProcessEvent_DataEventSchema)` to create a new message.
  */
 export const ProcessEvent_DataEventSchema: GenMessage<ProcessEvent_DataEvent> = /*@__PURE__*/
-  messageDesc(file_process_process, 7, 1);
+  messageDesc(file_process_process, 8, 1);
 
 /**
  * @generated from message process.ProcessEvent.EndEvent
@@ -394,6 +450,13 @@ export type ProcessEvent_EndEvent = Message<"process.ProcessEvent.EndEvent"> & {
    * @generated from field: optional string error = 4;
    */
   error?: string | undefined;
+
+  /**
+   * Others of its process group were still there when its end was told.
+   *
+   * @generated from field: bool background = 100;
+   */
+  background: boolean;
 };
 
 /**
@@ -401,7 +464,7 @@ export type ProcessEvent_EndEvent = Message<"process.ProcessEvent.EndEvent"> & {
  * Use `create(ProcessEvent_EndEventSchema)` to create a new message.
  */
 export const ProcessEvent_EndEventSchema: GenMessage<ProcessEvent_EndEvent> = /*@__PURE__*/
-  messageDesc(file_process_process, 7, 2);
+  messageDesc(file_process_process, 8, 2);
 
 /**
  * @generated from message process.ProcessEvent.KeepAlive
@@ -414,7 +477,7 @@ export type ProcessEvent_KeepAlive = Message<"process.ProcessEvent.KeepAlive"> &
  * Use `create(ProcessEvent_KeepAliveSchema)` to create a new message.
  */
 export const ProcessEvent_KeepAliveSchema: GenMessage<ProcessEvent_KeepAlive> = /*@__PURE__*/
-  messageDesc(file_process_process, 7, 3);
+  messageDesc(file_process_process, 8, 3);
 
 /**
  * Output that is lost to this reader, at this place of the stream.
@@ -433,7 +496,7 @@ export type ProcessEvent_SkippedEvent = Message<"process.ProcessEvent.SkippedEve
  * Use `create(ProcessEvent_SkippedEventSchema)` to create a new message.
  */
 export const ProcessEvent_SkippedEventSchema: GenMessage<ProcessEvent_SkippedEvent> = /*@__PURE__*/
-  messageDesc(file_process_process, 7, 4);
+  messageDesc(file_process_process, 8, 4);
 
 /**
  * @generated from message process.ListRequest
@@ -452,7 +515,7 @@ export type ListRequest = Message<"process.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_process_process, 8);
+  messageDesc(file_process_process, 9);
 
 /**
  * @generated from message process.ListResponse
@@ -469,7 +532,7 @@ export type ListResponse = Message<"process.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_process_process, 9);
+  messageDesc(file_process_process, 10);
 
 /**
  * @generated from message process.ProcessInput
@@ -484,6 +547,12 @@ export type ProcessInput = Message<"process.ProcessInput"> & {
      */
     value: Uint8Array;
     case: "stdin";
+  } | {
+    /**
+     * @generated from field: bytes pty = 2;
+     */
+    value: Uint8Array;
+    case: "pty";
   } | { case: undefined; value?: undefined };
 };
 
@@ -492,7 +561,7 @@ export type ProcessInput = Message<"process.ProcessInput"> & {
  * Use `create(ProcessInputSchema)` to create a new message.
  */
 export const ProcessInputSchema: GenMessage<ProcessInput> = /*@__PURE__*/
-  messageDesc(file_process_process, 10);
+  messageDesc(file_process_process, 11);
 
 /**
  * @generated from message process.SendInputRequest
@@ -514,7 +583,7 @@ export type SendInputRequest = Message<"process.SendInputRequest"> & {
  * Use `create(SendInputRequestSchema)` to create a new message.
  */
 export const SendInputRequestSchema: GenMessage<SendInputRequest> = /*@__PURE__*/
-  messageDesc(file_process_process, 11);
+  messageDesc(file_process_process, 12);
 
 /**
  * @generated from message process.SendInputResponse
@@ -527,7 +596,7 @@ export type SendInputResponse = Message<"process.SendInputResponse"> & {
  * Use `create(SendInputResponseSchema)` to create a new message.
  */
 export const SendInputResponseSchema: GenMessage<SendInputResponse> = /*@__PURE__*/
-  messageDesc(file_process_process, 12);
+  messageDesc(file_process_process, 13);
 
 /**
  * @generated from message process.SendSignalRequest
@@ -542,6 +611,13 @@ export type SendSignalRequest = Message<"process.SendSignalRequest"> & {
    * @generated from field: process.Signal signal = 2;
    */
   signal: Signal;
+
+  /**
+   * Not 0: what is left of the group after so long gets SIGKILL. At most ten minutes.
+   *
+   * @generated from field: uint32 grace_ms = 100;
+   */
+  graceMs: number;
 };
 
 /**
@@ -549,7 +625,7 @@ export type SendSignalRequest = Message<"process.SendSignalRequest"> & {
  * Use `create(SendSignalRequestSchema)` to create a new message.
  */
 export const SendSignalRequestSchema: GenMessage<SendSignalRequest> = /*@__PURE__*/
-  messageDesc(file_process_process, 13);
+  messageDesc(file_process_process, 14);
 
 /**
  * @generated from message process.SendSignalResponse
@@ -562,7 +638,7 @@ export type SendSignalResponse = Message<"process.SendSignalResponse"> & {
  * Use `create(SendSignalResponseSchema)` to create a new message.
  */
 export const SendSignalResponseSchema: GenMessage<SendSignalResponse> = /*@__PURE__*/
-  messageDesc(file_process_process, 14);
+  messageDesc(file_process_process, 15);
 
 /**
  * @generated from message process.CloseStdinRequest
@@ -579,7 +655,7 @@ export type CloseStdinRequest = Message<"process.CloseStdinRequest"> & {
  * Use `create(CloseStdinRequestSchema)` to create a new message.
  */
 export const CloseStdinRequestSchema: GenMessage<CloseStdinRequest> = /*@__PURE__*/
-  messageDesc(file_process_process, 15);
+  messageDesc(file_process_process, 16);
 
 /**
  * @generated from message process.CloseStdinResponse
@@ -592,7 +668,42 @@ export type CloseStdinResponse = Message<"process.CloseStdinResponse"> & {
  * Use `create(CloseStdinResponseSchema)` to create a new message.
  */
 export const CloseStdinResponseSchema: GenMessage<CloseStdinResponse> = /*@__PURE__*/
-  messageDesc(file_process_process, 16);
+  messageDesc(file_process_process, 17);
+
+/**
+ * @generated from message process.UpdateRequest
+ */
+export type UpdateRequest = Message<"process.UpdateRequest"> & {
+  /**
+   * @generated from field: process.ProcessSelector process = 1;
+   */
+  process?: ProcessSelector | undefined;
+
+  /**
+   * @generated from field: optional process.PTY pty = 2;
+   */
+  pty?: PTY | undefined;
+};
+
+/**
+ * Describes the message process.UpdateRequest.
+ * Use `create(UpdateRequestSchema)` to create a new message.
+ */
+export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
+  messageDesc(file_process_process, 18);
+
+/**
+ * @generated from message process.UpdateResponse
+ */
+export type UpdateResponse = Message<"process.UpdateResponse"> & {
+};
+
+/**
+ * Describes the message process.UpdateResponse.
+ * Use `create(UpdateResponseSchema)` to create a new message.
+ */
+export const UpdateResponseSchema: GenMessage<UpdateResponse> = /*@__PURE__*/
+  messageDesc(file_process_process, 19);
 
 /**
  * Numbered as Linux numbers them.
@@ -693,7 +804,7 @@ export const Process: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Writes to standard input; answers when the command's pipe has taken everything.
+   * Writes to standard input or to the terminal; answers when the pipe or the terminal has taken everything.
    *
    * @generated from rpc process.Process.SendInput
    */
@@ -703,7 +814,8 @@ export const Process: GenService<{
     output: typeof SendInputResponseSchema;
   },
   /**
-   * Signals the command's whole process group, also when only its descendants are left.
+   * Signals the command's whole process group, also when only its descendants are left. With a grace it answers when
+   * nobody of the group is left; a caller that leaves does not call it off.
    *
    * @generated from rpc process.Process.SendSignal
    */
@@ -713,7 +825,8 @@ export const Process: GenService<{
     output: typeof SendSignalResponseSchema;
   },
   /**
-   * Gives the command end-of-file on standard input. Closing twice is not an error.
+   * Gives the command end-of-file on standard input. Closing twice is not an error. A terminal has its own way to
+   * say it, the end-of-file character, and is refused here.
    *
    * @generated from rpc process.Process.CloseStdin
    */
@@ -721,6 +834,16 @@ export const Process: GenService<{
     methodKind: "unary";
     input: typeof CloseStdinRequestSchema;
     output: typeof CloseStdinResponseSchema;
+  },
+  /**
+   * Changes the size of the command's terminal; its foreground processes get SIGWINCH.
+   *
+   * @generated from rpc process.Process.Update
+   */
+  update: {
+    methodKind: "unary";
+    input: typeof UpdateRequestSchema;
+    output: typeof UpdateResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_process_process, 0);

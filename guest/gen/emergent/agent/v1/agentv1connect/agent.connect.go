@@ -38,6 +38,12 @@ const (
 	AgentReadyProcedure = "/emergent.agent.v1.Agent/Ready"
 	// AgentTerminateProcedure is the fully-qualified name of the Agent's Terminate RPC.
 	AgentTerminateProcedure = "/emergent.agent.v1.Agent/Terminate"
+	// AgentWatchProcedure is the fully-qualified name of the Agent's Watch RPC.
+	AgentWatchProcedure = "/emergent.agent.v1.Agent/Watch"
+	// AgentStatsProcedure is the fully-qualified name of the Agent's Stats RPC.
+	AgentStatsProcedure = "/emergent.agent.v1.Agent/Stats"
+	// AgentIdleProcedure is the fully-qualified name of the Agent's Idle RPC.
+	AgentIdleProcedure = "/emergent.agent.v1.Agent/Idle"
 )
 
 // AgentClient is a client for the emergent.agent.v1.Agent service.
@@ -49,6 +55,13 @@ type AgentClient interface {
 	// SIGKILL. New commands are refused from now on. Answers when all are gone and whoever reads a command has been
 	// given its `end`, so that the caller may hang up. Asking again is not an error.
 	Terminate(context.Context, *v1.TerminateRequest) (*v1.TerminateResponse, error)
+	// What happened in the sandbox by itself: first what is remembered of it, the newest 64, then each as it comes. The
+	// stream ends when the agent is told to stop.
+	Watch(context.Context, *v1.WatchRequest) (*connect.ServerStreamForClient[v1.WatchResponse], error)
+	// What the sandbox uses now. It may be asked often: looking changes nothing.
+	Stats(context.Context, *v1.StatsRequest) (*v1.StatsResponse, error)
+	// Whether the sandbox can be put to sleep. Asking does not count as a use of it.
+	Idle(context.Context, *v1.IdleRequest) (*v1.IdleResponse, error)
 }
 
 // NewAgentClient constructs a client for the emergent.agent.v1.Agent service. By default, it uses
@@ -74,6 +87,24 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(agentMethods.ByName("Terminate")),
 			connect.WithClientOptions(opts...),
 		),
+		watch: connect.NewClient[v1.WatchRequest, v1.WatchResponse](
+			httpClient,
+			baseURL+AgentWatchProcedure,
+			connect.WithSchema(agentMethods.ByName("Watch")),
+			connect.WithClientOptions(opts...),
+		),
+		stats: connect.NewClient[v1.StatsRequest, v1.StatsResponse](
+			httpClient,
+			baseURL+AgentStatsProcedure,
+			connect.WithSchema(agentMethods.ByName("Stats")),
+			connect.WithClientOptions(opts...),
+		),
+		idle: connect.NewClient[v1.IdleRequest, v1.IdleResponse](
+			httpClient,
+			baseURL+AgentIdleProcedure,
+			connect.WithSchema(agentMethods.ByName("Idle")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -81,6 +112,9 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 type agentClient struct {
 	ready     *connect.Client[v1.ReadyRequest, v1.ReadyResponse]
 	terminate *connect.Client[v1.TerminateRequest, v1.TerminateResponse]
+	watch     *connect.Client[v1.WatchRequest, v1.WatchResponse]
+	stats     *connect.Client[v1.StatsRequest, v1.StatsResponse]
+	idle      *connect.Client[v1.IdleRequest, v1.IdleResponse]
 }
 
 // Ready calls emergent.agent.v1.Agent.Ready.
@@ -97,6 +131,29 @@ func (c *agentClient) Terminate(ctx context.Context, req *v1.TerminateRequest) (
 	return nil, err
 }
 
+// Watch calls emergent.agent.v1.Agent.Watch.
+func (c *agentClient) Watch(ctx context.Context, req *v1.WatchRequest) (*connect.ServerStreamForClient[v1.WatchResponse], error) {
+	return c.watch.CallServerStream(ctx, connect.NewRequest(req))
+}
+
+// Stats calls emergent.agent.v1.Agent.Stats.
+func (c *agentClient) Stats(ctx context.Context, req *v1.StatsRequest) (*v1.StatsResponse, error) {
+	response, err := c.stats.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// Idle calls emergent.agent.v1.Agent.Idle.
+func (c *agentClient) Idle(ctx context.Context, req *v1.IdleRequest) (*v1.IdleResponse, error) {
+	response, err := c.idle.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // AgentHandler is an implementation of the emergent.agent.v1.Agent service.
 type AgentHandler interface {
 	// The first message comes as soon as the agent can take commands. The stream then stays open without
@@ -106,6 +163,13 @@ type AgentHandler interface {
 	// SIGKILL. New commands are refused from now on. Answers when all are gone and whoever reads a command has been
 	// given its `end`, so that the caller may hang up. Asking again is not an error.
 	Terminate(context.Context, *v1.TerminateRequest) (*v1.TerminateResponse, error)
+	// What happened in the sandbox by itself: first what is remembered of it, the newest 64, then each as it comes. The
+	// stream ends when the agent is told to stop.
+	Watch(context.Context, *v1.WatchRequest, *connect.ServerStream[v1.WatchResponse]) error
+	// What the sandbox uses now. It may be asked often: looking changes nothing.
+	Stats(context.Context, *v1.StatsRequest) (*v1.StatsResponse, error)
+	// Whether the sandbox can be put to sleep. Asking does not count as a use of it.
+	Idle(context.Context, *v1.IdleRequest) (*v1.IdleResponse, error)
 }
 
 // NewAgentHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -127,12 +191,36 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(agentMethods.ByName("Terminate")),
 		connect.WithHandlerOptions(opts...),
 	)
+	agentWatchHandler := connect.NewServerStreamHandlerSimple(
+		AgentWatchProcedure,
+		svc.Watch,
+		connect.WithSchema(agentMethods.ByName("Watch")),
+		connect.WithHandlerOptions(opts...),
+	)
+	agentStatsHandler := connect.NewUnaryHandlerSimple(
+		AgentStatsProcedure,
+		svc.Stats,
+		connect.WithSchema(agentMethods.ByName("Stats")),
+		connect.WithHandlerOptions(opts...),
+	)
+	agentIdleHandler := connect.NewUnaryHandlerSimple(
+		AgentIdleProcedure,
+		svc.Idle,
+		connect.WithSchema(agentMethods.ByName("Idle")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/emergent.agent.v1.Agent/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AgentReadyProcedure:
 			agentReadyHandler.ServeHTTP(w, r)
 		case AgentTerminateProcedure:
 			agentTerminateHandler.ServeHTTP(w, r)
+		case AgentWatchProcedure:
+			agentWatchHandler.ServeHTTP(w, r)
+		case AgentStatsProcedure:
+			agentStatsHandler.ServeHTTP(w, r)
+		case AgentIdleProcedure:
+			agentIdleHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -148,4 +236,16 @@ func (UnimplementedAgentHandler) Ready(context.Context, *v1.ReadyRequest, *conne
 
 func (UnimplementedAgentHandler) Terminate(context.Context, *v1.TerminateRequest) (*v1.TerminateResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Terminate is not implemented"))
+}
+
+func (UnimplementedAgentHandler) Watch(context.Context, *v1.WatchRequest, *connect.ServerStream[v1.WatchResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Watch is not implemented"))
+}
+
+func (UnimplementedAgentHandler) Stats(context.Context, *v1.StatsRequest) (*v1.StatsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Stats is not implemented"))
+}
+
+func (UnimplementedAgentHandler) Idle(context.Context, *v1.IdleRequest) (*v1.IdleResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Idle is not implemented"))
 }

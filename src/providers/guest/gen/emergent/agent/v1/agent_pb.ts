@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file emergent/agent/v1/agent.proto.
  */
 export const file_emergent_agent_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("Ch1lbWVyZ2VudC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZW1lcmdlbnQuYWdlbnQudjEiDgoMUmVhZHlSZXF1ZXN0IjEKDVJlYWR5UmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIPCgdib290X2lkGAIgASgJIiQKEFRlcm1pbmF0ZVJlcXVlc3QSEAoIZ3JhY2VfbXMYASABKA0iQAoRVGVybWluYXRlUmVzcG9uc2USDQoFYXNrZWQYASABKA0SDgoGa2lsbGVkGAIgASgNEgwKBGxlZnQYAyABKA0yrQEKBUFnZW50EkwKBVJlYWR5Eh8uZW1lcmdlbnQuYWdlbnQudjEuUmVhZHlSZXF1ZXN0GiAuZW1lcmdlbnQuYWdlbnQudjEuUmVhZHlSZXNwb25zZTABElYKCVRlcm1pbmF0ZRIjLmVtZXJnZW50LmFnZW50LnYxLlRlcm1pbmF0ZVJlcXVlc3QaJC5lbWVyZ2VudC5hZ2VudC52MS5UZXJtaW5hdGVSZXNwb25zZUIyWjBlbWVyZ2VudC5kZXYvZ3Vlc3QvZ2VuL2VtZXJnZW50L2FnZW50L3YxO2FnZW50djFiBnByb3RvMw");
+  fileDesc("Ch1lbWVyZ2VudC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZW1lcmdlbnQuYWdlbnQudjEiDgoMUmVhZHlSZXF1ZXN0IjEKDVJlYWR5UmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIPCgdib290X2lkGAIgASgJIiQKEFRlcm1pbmF0ZVJlcXVlc3QSEAoIZ3JhY2VfbXMYASABKA0iQAoRVGVybWluYXRlUmVzcG9uc2USDQoFYXNrZWQYASABKA0SDgoGa2lsbGVkGAIgASgNEgwKBGxlZnQYAyABKA0iDgoMU3RhdHNSZXF1ZXN0ImEKDVN0YXRzUmVzcG9uc2USGQoMbWVtb3J5X2J5dGVzGAEgASgESACIAQESFgoJcHJvY2Vzc2VzGAIgASgNSAGIAQFCDwoNX21lbW9yeV9ieXRlc0IMCgpfcHJvY2Vzc2VzIi4KDFdhdGNoUmVxdWVzdBINCgVhZnRlchgBIAEoBBIPCgdib290X2lkGAIgASgJIk8KDVdhdGNoUmVzcG9uc2USDwoHYm9vdF9pZBgBIAEoCRItCghpbmNpZGVudBgCIAEoCzIbLmVtZXJnZW50LmFnZW50LnYxLkluY2lkZW50Ig0KC0lkbGVSZXF1ZXN0IkUKDElkbGVSZXNwb25zZRIRCglwcm9jZXNzZXMYASABKA0SEAoIcmVxdWVzdHMYAiABKA0SEAoIcXVpZXRfbXMYAyABKAQibwoISW5jaWRlbnQSDgoGbnVtYmVyGAEgASgEEg0KBWF0X21zGAIgASgEEjwKD21lbW9yeV9leGNlZWRlZBgDIAEoCzIhLmVtZXJnZW50LmFnZW50LnYxLk1lbW9yeUV4Y2VlZGVkSABCBgoEa2luZCJ3Cg5NZW1vcnlFeGNlZWRlZBIPCgdwcm9jZXNzGAEgASgMEgsKA3BpZBgCIAEoDRILCgN0YWcYAyABKAkSEQoJcnNzX2J5dGVzGAQgASgEEhIKCnVzZWRfYnl0ZXMYBSABKAQSEwoLbGltaXRfYnl0ZXMYBiABKAQykAMKBUFnZW50EkwKBVJlYWR5Eh8uZW1lcmdlbnQuYWdlbnQudjEuUmVhZHlSZXF1ZXN0GiAuZW1lcmdlbnQuYWdlbnQudjEuUmVhZHlSZXNwb25zZTABElYKCVRlcm1pbmF0ZRIjLmVtZXJnZW50LmFnZW50LnYxLlRlcm1pbmF0ZVJlcXVlc3QaJC5lbWVyZ2VudC5hZ2VudC52MS5UZXJtaW5hdGVSZXNwb25zZRJMCgVXYXRjaBIfLmVtZXJnZW50LmFnZW50LnYxLldhdGNoUmVxdWVzdBogLmVtZXJnZW50LmFnZW50LnYxLldhdGNoUmVzcG9uc2UwARJKCgVTdGF0cxIfLmVtZXJnZW50LmFnZW50LnYxLlN0YXRzUmVxdWVzdBogLmVtZXJnZW50LmFnZW50LnYxLlN0YXRzUmVzcG9uc2USRwoESWRsZRIeLmVtZXJnZW50LmFnZW50LnYxLklkbGVSZXF1ZXN0Gh8uZW1lcmdlbnQuYWdlbnQudjEuSWRsZVJlc3BvbnNlQjJaMGVtZXJnZW50LmRldi9ndWVzdC9nZW4vZW1lcmdlbnQvYWdlbnQvdjE7YWdlbnR2MWIGcHJvdG8z");
 
 /**
  * @generated from message emergent.agent.v1.ReadyRequest
@@ -108,6 +108,224 @@ export const TerminateResponseSchema: GenMessage<TerminateResponse> = /*@__PURE_
   messageDesc(file_emergent_agent_v1_agent, 3);
 
 /**
+ * @generated from message emergent.agent.v1.StatsRequest
+ */
+export type StatsRequest = Message<"emergent.agent.v1.StatsRequest"> & {
+};
+
+/**
+ * Describes the message emergent.agent.v1.StatsRequest.
+ * Use `create(StatsRequestSchema)` to create a new message.
+ */
+export const StatsRequestSchema: GenMessage<StatsRequest> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 4);
+
+/**
+ * What cannot be told is left out.
+ *
+ * @generated from message emergent.agent.v1.StatsResponse
+ */
+export type StatsResponse = Message<"emergent.agent.v1.StatsResponse"> & {
+  /**
+   * What processes and file systems in memory hold together.
+   *
+   * @generated from field: optional uint64 memory_bytes = 1;
+   */
+  memoryBytes?: bigint | undefined;
+
+  /**
+   * Whoever started them; neither the agent nor its bridges.
+   *
+   * @generated from field: optional uint32 processes = 2;
+   */
+  processes?: number | undefined;
+};
+
+/**
+ * Describes the message emergent.agent.v1.StatsResponse.
+ * Use `create(StatsResponseSchema)` to create a new message.
+ */
+export const StatsResponseSchema: GenMessage<StatsResponse> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 5);
+
+/**
+ * @generated from message emergent.agent.v1.WatchRequest
+ */
+export type WatchRequest = Message<"emergent.agent.v1.WatchRequest"> & {
+  /**
+   * Only those behind this number; it counts if the boot id is this agent's own.
+   *
+   * @generated from field: uint64 after = 1;
+   */
+  after: bigint;
+
+  /**
+   * @generated from field: string boot_id = 2;
+   */
+  bootId: string;
+};
+
+/**
+ * Describes the message emergent.agent.v1.WatchRequest.
+ * Use `create(WatchRequestSchema)` to create a new message.
+ */
+export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 6);
+
+/**
+ * @generated from message emergent.agent.v1.WatchResponse
+ */
+export type WatchResponse = Message<"emergent.agent.v1.WatchResponse"> & {
+  /**
+   * @generated from field: string boot_id = 1;
+   */
+  bootId: string;
+
+  /**
+   * @generated from field: emergent.agent.v1.Incident incident = 2;
+   */
+  incident?: Incident | undefined;
+};
+
+/**
+ * Describes the message emergent.agent.v1.WatchResponse.
+ * Use `create(WatchResponseSchema)` to create a new message.
+ */
+export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 7);
+
+/**
+ * @generated from message emergent.agent.v1.IdleRequest
+ */
+export type IdleRequest = Message<"emergent.agent.v1.IdleRequest"> & {
+};
+
+/**
+ * Describes the message emergent.agent.v1.IdleRequest.
+ * Use `create(IdleRequestSchema)` to create a new message.
+ */
+export const IdleRequestSchema: GenMessage<IdleRequest> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 8);
+
+/**
+ * @generated from message emergent.agent.v1.IdleResponse
+ */
+export type IdleResponse = Message<"emergent.agent.v1.IdleResponse"> & {
+  /**
+   * Those besides the agent and its bridges, whoever started them: what a command left in the background too.
+   *
+   * @generated from field: uint32 processes = 1;
+   */
+  processes: number;
+
+  /**
+   * Requests of anybody that are open, other than those that only look: Watch, Stats and this one.
+   *
+   * @generated from field: uint32 requests = 2;
+   */
+  requests: number;
+
+  /**
+   * How long ago the last of those requests ended, or the agent started if there was none; 0 while one is open.
+   *
+   * @generated from field: uint64 quiet_ms = 3;
+   */
+  quietMs: bigint;
+};
+
+/**
+ * Describes the message emergent.agent.v1.IdleResponse.
+ * Use `create(IdleResponseSchema)` to create a new message.
+ */
+export const IdleResponseSchema: GenMessage<IdleResponse> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 9);
+
+/**
+ * @generated from message emergent.agent.v1.Incident
+ */
+export type Incident = Message<"emergent.agent.v1.Incident"> & {
+  /**
+   * From 1 on, without gaps.
+   *
+   * @generated from field: uint64 number = 1;
+   */
+  number: bigint;
+
+  /**
+   * @generated from field: uint64 at_ms = 2;
+   */
+  atMs: bigint;
+
+  /**
+   * @generated from oneof emergent.agent.v1.Incident.kind
+   */
+  kind: {
+    /**
+     * @generated from field: emergent.agent.v1.MemoryExceeded memory_exceeded = 3;
+     */
+    value: MemoryExceeded;
+    case: "memoryExceeded";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message emergent.agent.v1.Incident.
+ * Use `create(IncidentSchema)` to create a new message.
+ */
+export const IncidentSchema: GenMessage<Incident> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 10);
+
+/**
+ * A process was killed because all together held more memory than the sandbox may.
+ *
+ * @generated from message emergent.agent.v1.MemoryExceeded
+ */
+export type MemoryExceeded = Message<"emergent.agent.v1.MemoryExceeded"> & {
+  /**
+   * What it calls itself, at most 15 bytes that may be anything.
+   *
+   * @generated from field: bytes process = 1;
+   */
+  process: Uint8Array;
+
+  /**
+   * @generated from field: uint32 pid = 2;
+   */
+  pid: number;
+
+  /**
+   * The command that it belongs to, by the caller's name for it; empty if it has none.
+   *
+   * @generated from field: string tag = 3;
+   */
+  tag: string;
+
+  /**
+   * What the process held, what all held, and what they may.
+   *
+   * @generated from field: uint64 rss_bytes = 4;
+   */
+  rssBytes: bigint;
+
+  /**
+   * @generated from field: uint64 used_bytes = 5;
+   */
+  usedBytes: bigint;
+
+  /**
+   * @generated from field: uint64 limit_bytes = 6;
+   */
+  limitBytes: bigint;
+};
+
+/**
+ * Describes the message emergent.agent.v1.MemoryExceeded.
+ * Use `create(MemoryExceededSchema)` to create a new message.
+ */
+export const MemoryExceededSchema: GenMessage<MemoryExceeded> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 11);
+
+/**
  * @generated from service emergent.agent.v1.Agent
  */
 export const Agent: GenService<{
@@ -133,6 +351,37 @@ export const Agent: GenService<{
     methodKind: "unary";
     input: typeof TerminateRequestSchema;
     output: typeof TerminateResponseSchema;
+  },
+  /**
+   * What happened in the sandbox by itself: first what is remembered of it, the newest 64, then each as it comes. The
+   * stream ends when the agent is told to stop.
+   *
+   * @generated from rpc emergent.agent.v1.Agent.Watch
+   */
+  watch: {
+    methodKind: "server_streaming";
+    input: typeof WatchRequestSchema;
+    output: typeof WatchResponseSchema;
+  },
+  /**
+   * What the sandbox uses now. It may be asked often: looking changes nothing.
+   *
+   * @generated from rpc emergent.agent.v1.Agent.Stats
+   */
+  stats: {
+    methodKind: "unary";
+    input: typeof StatsRequestSchema;
+    output: typeof StatsResponseSchema;
+  },
+  /**
+   * Whether the sandbox can be put to sleep. Asking does not count as a use of it.
+   *
+   * @generated from rpc emergent.agent.v1.Agent.Idle
+   */
+  idle: {
+    methodKind: "unary";
+    input: typeof IdleRequestSchema;
+    output: typeof IdleResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_emergent_agent_v1_agent, 0);

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostNameservers } from '../../../../src/providers/gvisor/networks.ts';
+import { hostNameservers } from '../../../../src/providers/gvisor/network/nameservers.ts';
 
 const publicOnes = ['1.1.1.1', '8.8.8.8'];
 

@@ -1,0 +1,195 @@
+import { reasonOf } from '../../../base/reason.ts';
+import { EmergentError } from '../../../domain/errors.ts';
+import type { SandboxRef, SandboxSpec } from '../../../domain/provider.ts';
+import { volumeName } from '../container-spec.ts';
+import type { Volume, Volumes } from '../volumes.ts';
+import { quotaVolume } from './disk-mode.ts';
+import type { DiskChoice, DiskMode } from './disk-mode.ts';
+import type { DiskModes } from './disk-modes.ts';
+import { placeOfFiles } from './loop-disks.ts';
+import type { DiskPlace, DiskUse, FoundDisk, LoopDisks } from './loop-disks.ts';
+import { linkVolume, unlinkVolume } from './volume-link.ts';
+
+/** What holds the files of one workspace, and what it may hold. */
+export interface GrantedDisk extends DiskChoice {
+  readonly bytes: number;
+}
+
+/** A volume together with the disk below it, where it has one. */
+export interface FilesFound extends Volume {
+  /** False: the volume is there, and the disk that it is linked to is not. */
+  readonly whole: boolean;
+}
+
+/**
+ * The files of workspaces: a named volume each and, in mode `loop`, the disk that it is linked to. The disk is made
+ * before its volume and removed after it, so a volume means that the disk was once complete.
+ */
+export class WorkspaceDisks {
+  readonly #volumes: Volumes;
+  readonly #loops: LoopDisks;
+  readonly #modes: DiskModes;
+
+  constructor(volumes: Volumes, loops: LoopDisks, modes: DiskModes) {
+    this.#volumes = volumes;
+    this.#loops = loops;
+    this.#modes = modes;
+  }
+
+  /** How the engine can hold the limit of new workspaces. */
+  choose(engineId: string, signal: AbortSignal): Promise<DiskChoice> {
+    return this.#modes.choose(engineId, signal);
+  }
+
+  async grant(bytes: number, engineId: string, signal: AbortSignal): Promise<GrantedDisk> {
+    const choice = await this.choose(engineId, signal);
+    const granted = choice.mode === 'loop' ? await this.#loops.granted(bytes) : bytes;
+    return { ...choice, bytes: granted };
+  }
+
+  async make(
+    spec: SandboxSpec,
+    provider: string,
+    mode: DiskMode,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      await this.#make(spec, provider, mode, signal);
+    } catch (error) {
+      // What was found to work may have been found long ago.
+      if (!signal.aborted) await this.#modes.forget();
+      throw error;
+    }
+  }
+
+  async #make(
+    spec: SandboxSpec,
+    provider: string,
+    mode: DiskMode,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { diskBytes } = spec.limits;
+    if (mode !== 'loop') {
+      const options = mode === 'quota' ? quotaVolume(diskBytes) : {};
+      await this.#volumes.create(spec, provider, { mode, options });
+      return;
+    }
+    const place = this.#loops.place(spec.workspaceId);
+    await doing('making the disk', this.#loops.make(place, diskBytes, signal));
+    signal.throwIfAborted();
+    await this.#createLinked(spec, provider, place, signal);
+  }
+
+  async #createLinked(
+    spec: SandboxSpec,
+    provider: string,
+    { files }: DiskPlace,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#volumes.create(spec, provider, { mode: 'loop', files });
+    const volume = await this.#volumes.find(spec, signal);
+    if (volume?.diskFiles !== files) {
+      const name = volumeName(spec.workspaceId);
+      throw new EmergentError('provider_failed', `the volume ${name} was there already`);
+    }
+    await doing('linking the volume', linkVolume(volume.mountpoint, files));
+  }
+
+  /**
+   * To be called before a container starts: it would get a new, empty volume in place of one that is missing. Where
+   * only the disk is left, as when somebody has pruned the engine's volumes, it gets a volume again;
+   * `removeContainer` takes away the container that would hold on to a volume that the engine made up.
+   */
+  async ready(
+    spec: SandboxSpec,
+    provider: string,
+    removeContainer: () => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<DiskMode> {
+    const volume = await this.#volumes.find(spec, signal);
+    if (!volume) {
+      const place = await this.#diskLeft(spec);
+      await removeContainer();
+      return this.#linkAgain(spec, provider, place, signal);
+    }
+    if (volume.diskMode === 'loop') {
+      const place = this.#placeOf(volume);
+      await doing('mounting the disk', this.#loops.mount(place));
+      await doing('linking the volume', linkVolume(volume.mountpoint, place.files));
+    }
+    return volume.diskMode;
+  }
+
+  async #diskLeft({ workspaceId }: SandboxRef): Promise<DiskPlace> {
+    const place = this.#loops.place(workspaceId);
+    if (await this.#loops.exists(place)) return place;
+    throw new EmergentError(
+      'files_lost',
+      `the files of the workspace are gone: there is no volume ${volumeName(workspaceId)}`,
+    );
+  }
+
+  async #linkAgain(
+    spec: SandboxSpec,
+    provider: string,
+    place: DiskPlace,
+    signal: AbortSignal,
+  ): Promise<DiskMode> {
+    await doing('mounting the disk', this.#loops.mount(place));
+    await this.#volumes.remove(spec, signal);
+    await this.#createLinked(spec, provider, place, signal);
+    return 'loop';
+  }
+
+  /** Whatever there is of link, volume, mount, loop device and file, in this order. False: a container still uses it. */
+  async remove(ref: SandboxRef, signal: AbortSignal): Promise<boolean> {
+    // Only the volume knows the disk of a server that keeps its disks elsewhere.
+    const volume = await this.#volumes.find(ref, signal);
+    if (volume?.diskMode === 'loop') {
+      await doing('unlinking the volume', unlinkVolume(volume.mountpoint));
+    }
+    if (!(await this.#volumes.remove(ref, signal))) return false;
+    const own = this.#loops.place(ref.workspaceId);
+    const linked = volume?.diskMode === 'loop' ? this.#placeOf(volume) : own;
+    for (const place of linked.image === own.image ? [own] : [linked, own]) {
+      await doing('removing the disk', this.#loops.remove(place, signal));
+    }
+    return true;
+  }
+
+  async listFiles(signal: AbortSignal): Promise<readonly FilesFound[]> {
+    const volumes = await this.#volumes.list(signal);
+    return Promise.all(
+      volumes.map(async (volume) => {
+        const whole =
+          volume.diskMode !== 'loop' || (await this.#loops.exists(this.#placeOf(volume)));
+        return { ...volume, whole };
+      }),
+    );
+  }
+
+  listDisks(): Promise<readonly FoundDisk[]> {
+    return this.#loops.list();
+  }
+
+  /** Undefined where the disk is not one of its own, or not mounted. */
+  async use(volume: Volume): Promise<DiskUse | undefined> {
+    if (volume.diskMode !== 'loop') return undefined;
+    return doing('measuring the disk', this.#loops.use(this.#placeOf(volume)));
+  }
+
+  #placeOf(volume: Volume): DiskPlace {
+    const own = this.#loops.place(volume.workspaceId);
+    return volume.diskFiles === undefined ? own : placeOfFiles(volume.diskFiles);
+  }
+}
+
+/** Failures of the host's file system in our words. */
+async function doing<T>(what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new EmergentError('provider_failed', `${what}: ${reasonOf(error)}`, { cause: error });
+  }
+}

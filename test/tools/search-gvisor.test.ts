@@ -1,0 +1,4 @@
+import { searchSuite } from './search.suite.ts';
+import { gvisorBench } from './support/sandboxes.ts';
+
+searchSuite('gvisor', gvisorBench);
