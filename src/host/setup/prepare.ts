@@ -14,7 +14,7 @@ import { dockerEngine, dockerSettings } from './steps/docker.ts';
 import { diskTools } from './steps/disk-tools.ts';
 import { goToolchain, guestAgent } from './steps/guest-agent.ts';
 import { gvisorRuntime } from './steps/runsc.ts';
-import { cCompiler, muslCompiler, postgresServer } from './steps/test-tools.ts';
+import { cCompiler, muslCompiler, networkTools, postgresServer } from './steps/test-tools.ts';
 import { workspaceImage } from './steps/workspace-image.ts';
 
 /** What the server and the tests build on. What could not be had is absent, with its reason. */
@@ -56,6 +56,8 @@ export async function prepareHost(options: PrepareOptions): Promise<PreparedHost
   return await describe(context, results, signal);
 }
 
+const testTools = [postgresServer, cCompiler, muslCompiler, networkTools] as const;
+
 export function setupSteps(context: SetupContext, forTests: boolean): SetupStep[] {
   return [
     dockerEngine(context),
@@ -65,7 +67,7 @@ export function setupSteps(context: SetupContext, forTests: boolean): SetupStep[
     gvisorRuntime(context),
     guestAgent(context),
     workspaceImage(context),
-    ...(forTests ? [postgresServer(context), cCompiler(context), muslCompiler(context)] : []),
+    ...(forTests ? testTools.map((tool) => tool(context)) : []),
   ];
 }
 

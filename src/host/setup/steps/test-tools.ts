@@ -42,6 +42,21 @@ export function muslCompiler(context: SetupContext): SetupStep {
   };
 }
 
+export function networkTools(context: SetupContext): SetupStep {
+  return {
+    name: 'Network tools',
+    why: 'The tests send packets through networks of their own.',
+    after: [],
+    remedy: 'sudo apt-get install iproute2',
+    async needed() {
+      return (await findProgram('ip')) === undefined ? 'no ip was found' : false;
+    },
+    async run(note, signal) {
+      await aptInstall(['iproute2'], context.root, note, signal);
+    },
+  };
+}
+
 export function cCompiler(context: SetupContext): SetupStep {
   return {
     name: compilerName,
