@@ -23,6 +23,8 @@ interface Sandbox {
   holds: number;
   /** Ends the waiting for it to be idle. */
   resting: AbortController | undefined;
+  /** It was frozen here, and nobody has used it here since. */
+  frozenHere: boolean;
   /** To be forgotten when the last hold goes. */
   closed: boolean;
 }
@@ -62,6 +64,7 @@ export class IdleSandboxes implements Disposable {
   async hold(ref: SandboxRef): Promise<() => void> {
     const sandbox = this.#known(ref);
     sandbox.holds += 1;
+    sandbox.frozenHere = false;
     sandbox.closed = false;
     this.#endRest(sandbox);
     this.#watch();
@@ -137,13 +140,13 @@ export class IdleSandboxes implements Disposable {
     return { idle_freeze: 'absent', idle_freeze_reason: this.#absence };
   }
 
-  /** What is frozen is thawed: a person with nothing but the engine at hand would wait for it in vain. */
+  /** What was frozen here is thawed: a person with nothing but the engine at hand would wait for it in vain. */
   [Symbol.dispose](): void {
     this.#disposed = true;
     this.#watching?.[Symbol.dispose]();
     for (const sandbox of this.#sandboxes.values()) {
       this.#endRest(sandbox);
-      this.#thawKnown(sandbox);
+      if (sandbox.frozenHere) this.#thawKnown(sandbox);
     }
   }
 
@@ -151,7 +154,14 @@ export class IdleSandboxes implements Disposable {
     const known = this.#sandboxes.get(ref.sandboxName);
     if (known) return known;
     const freezer = new KnownFreezer(() => this.#options.freezers.find(ref));
-    const sandbox = { ref, freezer, holds: 0, resting: undefined, closed: false };
+    const sandbox = {
+      ref,
+      freezer,
+      holds: 0,
+      resting: undefined,
+      frozenHere: false,
+      closed: false,
+    };
     this.#sandboxes.set(ref.sandboxName, sandbox);
     return sandbox;
   }
@@ -233,7 +243,8 @@ export class IdleSandboxes implements Disposable {
     if (said.quietMs < quietMs) return quietMs - said.quietMs;
     // Nothing is awaited between this and the freezing.
     if (signal.aborted || sandbox.holds > 0 || this.#disposed) return 'busy';
-    return sandbox.freezer.freeze(freezer) ? 'frozen' : 'never';
+    sandbox.frozenHere = sandbox.freezer.freeze(freezer);
+    return sandbox.frozenHere ? 'frozen' : 'never';
   }
 
   /** Runs while anything is held. */

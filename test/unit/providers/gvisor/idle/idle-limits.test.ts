@@ -81,4 +81,13 @@ describe('IdleSandboxes', () => {
     expect(freezer.now).toBe('thawed');
     expect(clock.sleeping).toBe(0);
   });
+
+  test('leaves frozen what another server froze when it is disposed of', async () => {
+    const { idle, freezer } = setUp();
+    await use(idle);
+    freezer.now = 'frozen';
+    expect(await idle.isFrozen(ref)).toBe(true);
+    idle[Symbol.dispose]();
+    expect(freezer.now).toBe('frozen');
+  });
 });
