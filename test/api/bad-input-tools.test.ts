@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallOptions } from './support/client.ts';
+import { expectRefused, invalid, unknown } from './support/refused.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestStore } from './support/server.ts';
 
@@ -25,20 +26,13 @@ afterAll(async () => {
   await store[Symbol.asyncDispose]();
 });
 
-async function refused(
-  [status, code]: readonly [number, string],
+const refused = (
+  expected: readonly [number, string],
   says: string,
   path: string,
   options?: CallOptions,
-): Promise<void> {
-  const error = await server.admin.error(status, 'POST', path, options);
-  expect(error.code).toBe(code);
-  expect(error.message).toContain(says);
-  expect(error.hint).not.toBe('');
-}
+): Promise<void> => expectRefused(server, expected, says, ['POST', path], options);
 
-const invalid = [422, 'invalid_value'] as const;
-const unknown = [422, 'unknown_field'] as const;
 const bodies = {
   read: { file_path: 'f' },
   write: { file_path: 'f', content: 'x' },

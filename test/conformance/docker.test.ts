@@ -1,25 +1,4 @@
-import { systemClock } from '../../src/base/clock.ts';
 import { plainProfile } from '../../src/providers/gvisor/container-profile.ts';
-import { volumeName } from '../../src/providers/gvisor/container-spec.ts';
-import { Installation } from '../providers/gvisor/support/installation.ts';
-import { providerConformance } from './provider.ts';
+import { containerConformance } from './containers.ts';
 
-providerConformance('docker', async () => {
-  const installation = await Installation.make(systemClock, { profile: plainProfile(true) });
-  return {
-    provider: installation.provider,
-    image: installation.options.image,
-    parts: (ref) => [
-      `container ${ref.sandboxName}`,
-      `volume ${volumeName(ref.workspaceId)}`,
-      ...installation.diskParts(ref),
-    ],
-    loseFiles: async (ref) => {
-      await installation.removeContainer(ref);
-      await installation.removeFiles(ref);
-    },
-    loseAllButFiles: (ref) => installation.removeContainer(ref),
-    restarted: () => installation.restarted(),
-    close: () => installation[Symbol.asyncDispose](),
-  };
-});
+containerConformance('docker', plainProfile(true));

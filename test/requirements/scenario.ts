@@ -1,8 +1,5 @@
 /** What brings a scenario that no test covers yet. */
 export const capabilities = {
-  lifecycle:
-    'the whole lifecycle: stop and resume, expiry, the concurrent limit, destroy while in use',
-  tools: 'the complete gVisor provider, limits that hold, and the workspace tools',
   orchestrator: 'selection among several providers, fallback, health monitoring and the warm pool',
   mcp: 'MCP hosting: registration, the stdio bridge, restarts',
   firecracker: 'the Firecracker provider and its manager',

@@ -10,8 +10,7 @@ import { EmergentError } from '../../domain/errors.ts';
 const terminalPath = /^\/api\/v1\/agent\/workspaces\/[^/?]+\/terminal\/?(?:\?|$)/;
 /** One message from a client; more than anybody types or pastes at once. */
 export const maxMessageBytes = 64 * 1024;
-/** What a browser names beside its token: a server has to choose one of the protocols that it was offered. */
-export const terminalProtocol = 'emergent.terminal';
+/** What a browser offers its token with, beside a protocol: a server has to choose one that it was offered. */
 const tokenPrefix = 'bearer.';
 
 const heads = new WeakMap<IncomingMessage, Buffer>();

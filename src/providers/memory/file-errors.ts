@@ -1,4 +1,5 @@
 import { reasonOf } from '../../base/reason.ts';
+import { systemCode } from '../../base/system-code.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 
@@ -23,11 +24,4 @@ export function toFileError(error: unknown, path: string): Error {
     return new EmergentError('provider_failed', `${path}: ${reasonOf(error)}`, { cause: error });
   }
   return new EmergentError(meaning[0], `${path} ${meaning[1]}`, { cause: error });
-}
-
-/** "ENOENT" and the like; empty for anything that is not a failed system call. */
-export function systemCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : '';
 }

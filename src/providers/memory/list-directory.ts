@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
+import { systemCode } from '../../base/system-code.ts';
 import type { FileContent } from '../../domain/provider.ts';
-import { systemCode } from './file-errors.ts';
 import { realHostPath, sandboxPath } from './paths.ts';
 
 const slash = Buffer.from('/');

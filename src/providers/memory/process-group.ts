@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import type { ProcessSignal } from '../../domain/exec.ts';
-import { systemCode } from './file-errors.ts';
+import { systemCode } from '../../base/system-code.ts';
 
 /** False when the group has no members left. */
 export function signalGroup(group: number, signal: ProcessSignal | 'SIGCONT' | 0): boolean {

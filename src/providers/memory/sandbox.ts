@@ -1,5 +1,6 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemCode } from '../../base/system-code.ts';
 import type { Clock } from '../../base/clock.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type {
@@ -18,7 +19,6 @@ import type {
   WriteOptions,
   WrittenFile,
 } from '../../domain/provider.ts';
-import { systemCode } from './file-errors.ts';
 import { startHostProcess } from './host-process.ts';
 import type { HostProcess } from './host-process.ts';
 import { OutputLog } from './output-log.ts';

@@ -1,6 +1,6 @@
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemCode } from './file-errors.ts';
+import { systemCode } from '../../base/system-code.ts';
 
 /** Beyond it the answer would take longer than it is worth. */
 const maxEntries = 100_000;

@@ -1,5 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
-import { systemCode } from './file-errors.ts';
+import { systemCode } from '../../base/system-code.ts';
 
 export interface GroupsUse {
   readonly cpuSeconds: number;

@@ -4,11 +4,12 @@ import type { Stats } from 'node:fs';
 import { lstat, mkdir, open, readlink, realpath, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, posix, relative } from 'node:path';
+import { systemCode } from '../../base/system-code.ts';
 import { abortReason } from '../../base/clock.ts';
 import { untilAborted } from '../../base/until-aborted.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { WriteOptions, WrittenFile } from '../../domain/provider.ts';
-import { systemCode, toFileError } from './file-errors.ts';
+import { toFileError } from './file-errors.ts';
 import { versionOf } from './file-version.ts';
 import { hostPath, realHostAncestor, realHostPath, sandboxPath } from './paths.ts';
 

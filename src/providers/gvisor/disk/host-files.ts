@@ -1,11 +1,12 @@
 import { readdir, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { systemCode } from '../../../base/system-code.ts';
 
-const missingCodes: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ENXIO', 'ENODEV'];
+const missingCodes: readonly string[] = ['ENOENT', 'ENOTDIR', 'ENXIO', 'ENODEV'];
 
 /** Whether a file or device was not there. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && missingCodes.includes(error.code);
+  return missingCodes.includes(systemCode(error));
 }
 
 /** The path as the kernel names it; its last parts may not be there. */
@@ -29,7 +30,7 @@ export async function removeEmpty(directory: string): Promise<void> {
   try {
     await unlessMissing(rmdir(directory));
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY')) throw error;
+    if (systemCode(error) !== 'ENOTEMPTY') throw error;
   }
 }
 

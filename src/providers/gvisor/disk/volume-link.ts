@@ -1,4 +1,5 @@
 import { lstat, readlink, rmdir, symlink, unlink } from 'node:fs/promises';
+import { systemCode } from '../../../base/system-code.ts';
 import { EmergentError } from '../../../domain/errors.ts';
 import { unlessMissing } from './host-files.ts';
 
@@ -35,7 +36,7 @@ async function linkOf(path: string): Promise<string | undefined> {
   try {
     return await unlessMissing(readlink(path));
   } catch (error) {
-    if (codeOf(error) === 'EINVAL') return undefined;
+    if (systemCode(error) === 'EINVAL') return undefined;
     throw error;
   }
 }
@@ -44,15 +45,11 @@ async function removeUnused(directory: string): Promise<void> {
   try {
     await unlessMissing(rmdir(directory));
   } catch (error) {
-    if (codeOf(error) !== 'ENOTEMPTY') throw error;
+    if (systemCode(error) !== 'ENOTEMPTY') throw error;
     throw new EmergentError(
       'provider_failed',
       `${directory} holds files that are not on the disk of the workspace`,
       { cause: error },
     );
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

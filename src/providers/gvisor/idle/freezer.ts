@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { systemCode } from '../../../base/system-code.ts';
 import { isMissing } from '../disk/host-files.ts';
 
 export type FreezerState = 'frozen' | 'thawed' | 'gone';
@@ -72,7 +73,7 @@ function statusOf(pid: number): Status | undefined {
     const [state, startTime] = [fields[0], fields[22 - 3]];
     return state === undefined || startTime === undefined ? undefined : { state, startTime };
   } catch (error) {
-    if (isMissing(error) || codeOf(error) === 'ESRCH') return undefined;
+    if (isMissing(error) || systemCode(error) === 'ESRCH') return undefined;
     throw error;
   }
 }
@@ -82,11 +83,7 @@ function send(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    if (codeOf(error) === 'ESRCH') return false;
+    if (systemCode(error) === 'ESRCH') return false;
     throw error;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
