@@ -7,7 +7,8 @@ import tseslint from 'typescript-eslint';
 const rooms = {
   base: [],
   domain: ['base'],
-  'config.ts': ['domain', 'base'],
+  'config.ts': ['config', 'domain', 'base'],
+  config: ['domain', 'base'],
   engine: ['domain', 'base'],
   store: ['domain', 'base'],
   host: ['domain', 'base'],
@@ -21,6 +22,7 @@ const advice = {
   base: 'base/ knows nothing of workspaces: move what it needs into base/, or pass it in.',
   domain: 'domain/ imports base/ only: describe what it needs as an interface in domain/.',
   'config.ts': 'config.ts imports domain/ and base/ only: let main.ts pass the values on.',
+  config: 'config/ imports domain/ and base/ only: let main.ts pass the values on.',
   engine: 'engine/ imports domain/ and base/ only: use the contract in domain/; main.ts wires it.',
   store: 'store/ imports domain/ and base/ only: implement the contract in domain/store.ts.',
   host: 'host/ imports domain/ and base/ only: take what it needs as a parameter.',

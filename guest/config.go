@@ -12,11 +12,10 @@ import (
 
 	"emergent.dev/guest/account"
 	"emergent.dev/guest/api"
+	"emergent.dev/guest/proc"
 )
 
 const (
-	// ownPrefix marks the variables that are meant for the agent and kept from commands.
-	ownPrefix      = "EMERGENT_"
 	defaultWorkdir = "/workspace"
 	defaultPath    = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
@@ -123,7 +122,7 @@ func commandEnviron(environ []string) []string {
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
 		delete(missing, name)
-		if !strings.HasPrefix(name, ownPrefix) {
+		if !strings.HasPrefix(name, proc.OwnPrefix) {
 			kept = append(kept, entry)
 		}
 	}

@@ -16,7 +16,8 @@
 //	EMERGENT_USER           who commands run as and new files belong to: user[:group], names or numbers; root unless told
 //	EMERGENT_OWN_HOME       "true": commands have the home of that user, whatever HOME is here
 //
-// Commands inherit the rest of the environment. What is served is described in protocol/.
+// Commands inherit the rest of the environment, with what the sandbox was given by `Adopt` laid over it. What is served
+// is described in protocol/.
 package main
 
 import (

@@ -9,11 +9,12 @@ import type { Clock } from './base/clock.ts';
 import { withDeadline } from './base/deadline.ts';
 import { createLog } from './base/log.ts';
 import type { Log } from './base/log.ts';
+import { poolDefinitions } from './config.ts';
 import type { Config } from './config.ts';
 import type { SandboxIncident, WorkspaceProvider } from './domain/provider.ts';
+import type { UnconfiguredProvider } from './domain/provider-status.ts';
 import type { Installation } from './domain/store.ts';
 import { newSecret } from './domain/token.ts';
-import { announceProviders } from './engine/announce-providers.ts';
 import { startEngine } from './engine/start-engine.ts';
 import type { EngineOptions, RunningEngine } from './engine/start-engine.ts';
 import { Launcher } from './host/launcher.ts';
@@ -40,6 +41,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly url: string;
   readonly adminToken: AdminToken;
   readonly database: string;
+  /** Takes over what can change while it runs: the warm pools. */
+  reload(config: Config): Promise<void>;
 }
 
 const drainMs = 10_000;
@@ -72,7 +75,10 @@ export async function serve(
   const parts = { log, onIncident, diskDir, launcher };
   const providers = openProviders(config, host, installation, parts, starting);
   const settled = engineOptions(config, host, installation);
-  const engine = starting.use(startEngine({ ...settled, store, providers, clock, log }));
+  const unconfigured = config.demo ? [] : notBrought;
+  const engine = starting.use(
+    startEngine({ ...settled, store, providers, unconfigured, clock, log }),
+  );
   noteIncident = (incident) => {
     engine.noteIncident(incident);
   };
@@ -92,12 +98,15 @@ export async function serve(
   const database = await store.describe();
   log.info('server ready', { url, database, installation: installation.id });
   if (!config.demo) {
-    starting.use(inBackground((signal) => announceProviders(engine.workspaces, log, signal)));
     starting.use(inBackground((signal) => noteMissingKvm(log, signal)));
   }
 
   const started = starting.move();
-  return { url, adminToken, database, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return {
+    ...{ url, adminToken, database },
+    reload: (changed) => engine.configurePools(poolsOf(changed, host)),
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
 }
 
 function databaseOf(config: Config): { dataDir: string; databaseUrl?: string } {
@@ -125,6 +134,13 @@ async function directoryForDisks(config: Config): Promise<string> {
     return join(config.dataDir, 'disks');
   }
 }
+
+/** What people may ask for by name and this version of the server cannot give. */
+const notBrought: readonly UnconfiguredProvider[] = ['firecracker', 'e2b'].map((name) => ({
+  name,
+  reason: `this version of the server brings no provider "${name}"`,
+  remedy: 'Use another provider, or leave the choice to the server: `emergent providers explain`.',
+}));
 
 /** Owned by the stack, like what they share. */
 function openProviders(
@@ -191,11 +207,19 @@ function engineOptions(
   installation: Installation,
 ): Pick<
   EngineOptions,
-  'secretKey' | 'defaults' | 'maxConcurrent' | 'allowUnsandboxed' | 'eventRetentionSeconds'
+  | 'secretKey'
+  | 'defaults'
+  | 'maxConcurrent'
+  | 'allowUnsandboxed'
+  | 'eventRetentionSeconds'
+  | 'warmPools'
+  | 'release'
 > {
   return {
     secretKey:
       config.secretKey === undefined ? installation.key : Buffer.from(config.secretKey, 'utf8'),
+    warmPools: poolsOf(config, host),
+    release: packageJson.version,
     defaults: {
       image: config.defaultImage ?? host.image,
       limits: config.defaultLimits,
@@ -206,6 +230,10 @@ function engineOptions(
     allowUnsandboxed: config.allowUnsandboxed || config.demo,
     eventRetentionSeconds: config.eventRetentionSeconds,
   };
+}
+
+function poolsOf(config: Config, host: HostFacts): EngineOptions['warmPools'] {
+  return poolDefinitions(config, config.defaultImage ?? host.image);
 }
 
 /**

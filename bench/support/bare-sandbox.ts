@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 import Docker from 'dockerode';
 
 const run = promisify(execFile);
-const name = `emergent-bench-bare-${String(process.pid)}`;
 
 /** What a sandbox costs by the engine's own calls alone: as few of them as there can be. */
 export class BareSandbox implements AsyncDisposable {
   readonly #docker: Docker;
+  readonly #name: string;
   readonly #options: Docker.ContainerCreateOptions;
   /** Where disks are made; undefined: the volume is a plain one. */
   readonly #disks: string | undefined;
@@ -19,19 +19,22 @@ export class BareSandbox implements AsyncDisposable {
 
   private constructor(
     docker: Docker,
+    name: string,
     options: Docker.ContainerCreateOptions,
     disks: string | undefined,
     diskBytes: number,
   ) {
     this.#docker = docker;
+    this.#name = name;
     this.#options = options;
     this.#disks = disks;
     this.#diskBytes = diskBytes;
   }
 
-  /** With the runtime, the limits, the network and the image of a container that exists. */
-  static async like(container: string, withDisk: boolean): Promise<BareSandbox> {
+  /** With the runtime, the limits, the network and the image of a container that exists; several by their number. */
+  static async like(container: string, withDisk: boolean, number = 0): Promise<BareSandbox> {
     const docker = new Docker();
+    const name = `emergent-bench-bare-${String(process.pid)}-${String(number)}`;
     const { Config, HostConfig } = await docker.getContainer(container).inspect();
     const disks = withDisk ? await mkdtemp(join(tmpdir(), 'emergent-bench-disks-')) : undefined;
     const options = {
@@ -44,15 +47,23 @@ export class BareSandbox implements AsyncDisposable {
         Mounts: [{ Type: 'volume' as const, Source: name, Target: '/workspace' }],
       },
     };
-    return new BareSandbox(docker, options, disks, 10 * 2 ** 30);
+    return new BareSandbox(docker, name, options, disks, 10 * 2 ** 30);
   }
 
   /** Resolves when a first command has ended. */
   async create(): Promise<void> {
+    await this.start();
+    await this.firstCommand();
+  }
+
+  async start(): Promise<void> {
     const docker = this.#docker;
-    await docker.createVolume({ Name: name, DriverOpts: await this.#makeDisk() });
-    const container = await docker.createContainer(this.#options);
-    await container.start();
+    await docker.createVolume({ Name: this.#name, DriverOpts: await this.#makeDisk() });
+    await (await docker.createContainer(this.#options)).start();
+  }
+
+  async firstCommand(): Promise<void> {
+    const container = this.#docker.getContainer(this.#name);
     const exec = await container.exec({ Cmd: ['true'], AttachStdout: true, AttachStderr: true });
     const output = await exec.start({ hijack: false });
     output.resume();
@@ -62,8 +73,8 @@ export class BareSandbox implements AsyncDisposable {
   }
 
   async remove(): Promise<void> {
-    await this.#docker.getContainer(name).remove({ force: true });
-    await this.#docker.getVolume(name).remove();
+    await this.#docker.getContainer(this.#name).remove({ force: true });
+    await this.#docker.getVolume(this.#name).remove();
     if (this.#disks === undefined) return;
     await run('umount', [join(this.#disks, 'mount')]);
     await rm(join(this.#disks, 'image'));

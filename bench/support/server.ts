@@ -19,6 +19,7 @@ export interface BenchServer extends AsyncDisposable {
 
 const command = fileURLToPath(new URL('../../emergent', import.meta.url));
 
+/** Without a warm pool unless the settings say otherwise: its refills would be measured with the rest. */
 export async function benchServer(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<BenchServer> {
@@ -56,6 +57,8 @@ function startServer(dataDir: string, settings: Readonly<Record<string, string>>
       EMERGENT_PORT: '0',
       EMERGENT_LOG_LEVEL: 'warn',
       EMERGENT_SKIP_SETUP: '1',
+      WORKSPACE_WARM_POOL_SIZE: '0',
+      WORKSPACE_MAX_CONCURRENT: '200',
       ...settings,
     },
   });

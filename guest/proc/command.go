@@ -92,7 +92,11 @@ func checkStrings(spec Spec) error {
 			return fmt.Errorf("%w: %q contains a NUL byte", ErrBadArgument, text)
 		}
 	}
-	for name, value := range spec.Envs {
+	return checkEnv(spec.Envs)
+}
+
+func checkEnv(env map[string]string) error {
+	for name, value := range env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
 			return fmt.Errorf("%w: environment variable %q", ErrBadArgument, name)
 		}

@@ -23,6 +23,8 @@ type Table struct {
 
 	mu      sync.Mutex
 	closing bool
+	// adopted is laid over the default environment.
+	adopted map[string]string
 	all     map[*Process]struct{}
 	// byPid holds the newest of each pid.
 	byPid map[int]*Process
@@ -52,7 +54,7 @@ func NewTable(defaults Defaults, reaper *reaper.Reaper) (*Table, error) {
 // Start starts a command. The reader gets every byte of its output, unless the command is detached, and must be
 // closed.
 func (t *Table) Start(spec Spec) (*Process, *Reader, error) {
-	cmd, err := t.defaults.resolve(spec)
+	cmd, err := t.inherited().resolve(spec)
 	if err != nil {
 		return nil, nil, err
 	}

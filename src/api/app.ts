@@ -24,8 +24,10 @@ import { bashRoutes } from './routes/bash.ts';
 import { eventRoutes } from './routes/events.ts';
 import { fileRoutes } from './routes/files.ts';
 import { lifecycleRoutes } from './routes/lifecycle.ts';
+import { poolRoutes } from './routes/pool.ts';
 import { processOutputRoute } from './routes/process-output.ts';
 import { processRoutes } from './routes/processes.ts';
+import { providerRoutes } from './routes/providers.ts';
 import { serverRoutes } from './routes/server.ts';
 import { statsRoutes } from './routes/stats.ts';
 import { terminalRoute } from './routes/terminal.ts';
@@ -116,6 +118,8 @@ function addHooks(
 
 async function addRoutes(api: Api, context: ApiContext): Promise<void> {
   workspaceRoutes(api, context);
+  providerRoutes(api, context);
+  poolRoutes(api, context);
   statsRoutes(api, context);
   lifecycleRoutes(api, context);
   bashRoutes(api, context);

@@ -46,6 +46,8 @@ export interface ApiLimits {
   readonly heartbeatMs: number;
   /** Between two pings on a terminal; a client that has not answered one by the next is gone. */
   readonly pingMs: number;
+  /** Each part of a scrape that has to be asked for; what takes longer is left out. */
+  readonly scrapeMs: number;
 }
 
 export const defaultLimits: ApiLimits = {
@@ -55,6 +57,8 @@ export const defaultLimits: ApiLimits = {
   stallMs: 120_000,
   heartbeatMs: 15_000,
   pingMs: 30_000,
+  // Scrapers give up after ten seconds.
+  scrapeMs: 7_000,
 };
 
 /** A fastify instance whose routes take their types from zod schemas. */

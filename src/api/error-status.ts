@@ -11,6 +11,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   not_found: 404,
   workspace_not_found: 404,
   token_not_found: 404,
+  pool_not_found: 404,
   process_not_found: 404,
   file_not_found: 404,
   wrong_state: 409,

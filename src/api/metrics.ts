@@ -3,13 +3,11 @@ import { withDeadline } from '../base/deadline.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { ProviderStatus } from '../domain/provider-status.ts';
 import type { ApiContext } from './context.ts';
+import { attemptMetrics, poolMetrics } from './pool-metrics.ts';
 import { workspaceMetrics } from './workspace-metrics.ts';
 
 /** From a cached look-up to a command that runs for minutes, in seconds. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-
-/** Scrapers give up after ten seconds. */
-const statsMs = 7_000;
 
 export interface RequestFacts {
   readonly method: string;
@@ -88,20 +86,25 @@ export class Metrics {
 
   /** Of workspaces only what the caller may see. */
   async text(caller: Caller): Promise<string> {
-    const [workspaces] = await Promise.all([this.#readStats(caller), this.#readEngine()]);
-    return `${await this.#registry.metrics()}\n${workspaces}`;
+    const { stats, pool, workspaces } = this.#context.engine;
+    const [, ...parts] = await Promise.all([
+      this.#readEngine(),
+      this.#part('what the workspaces use', async (signal) =>
+        workspaceMetrics(await stats.list(caller, signal)),
+      ),
+      this.#part('the warm pools', async () => poolMetrics(await pool.report())),
+      this.#part('the creates', () => attemptMetrics(workspaces.createAttempts())),
+    ]);
+    return [await this.#registry.metrics(), ...parts].join('\n');
   }
 
   /** A store or a provider that hangs costs the scrape these figures, not the others. */
-  async #readStats(caller: Caller): Promise<string> {
-    const { engine, log } = this.#context;
+  async #part(what: string, read: (signal: AbortSignal) => Promise<string>): Promise<string> {
+    const { log, limits } = this.#context;
     try {
-      const report = await withDeadline('what the workspaces use', statsMs, (signal) =>
-        engine.stats.list(caller, signal),
-      );
-      return await workspaceMetrics(report);
+      return await withDeadline(what, limits.scrapeMs, read);
     } catch (error) {
-      log.warn('the scrape could not read what workspaces use', { err: error });
+      log.warn(`the scrape could not read ${what}`, { err: error });
       return '';
     }
   }
@@ -119,7 +122,9 @@ export class Metrics {
     }
     this.#workspaces.reset();
     this.#providersUp.reset();
-    for (const { name, activeWorkspaces, health } of statuses) {
+    for (const { name, activeWorkspaces, health, capabilities } of statuses) {
+      // One that is not configured is not down.
+      if (capabilities === null && activeWorkspaces === 0) continue;
       this.#workspaces.set({ provider: name }, activeWorkspaces);
       this.#providersUp.set({ provider: name }, health.state === 'healthy' ? 1 : 0);
     }

@@ -19,6 +19,7 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
       security: [{ bearer: [] }],
       tags: [
         { name: 'workspaces', description: 'Create, find, stop, resume and destroy workspaces.' },
+        { name: 'pool', description: 'Sandboxes that are made before anybody asks for one.' },
         { name: 'tools', description: 'Work inside a workspace.' },
         { name: 'processes', description: 'Commands that outlive their caller.' },
         { name: 'terminals', description: 'Commands with a terminal, over a WebSocket.' },

@@ -2,11 +2,11 @@ import type { Clock } from './clock.ts';
 
 /**
  * Calls `work` every `everyMs` until stopped, never twice at a time; the pause is counted from the end of
- * one call to the start of the next. `work` handles its own failures; one that escapes ends the loop and is
- * handed to `onFailure`.
+ * one call to the start of the next, and a function says it anew each time. `work` handles its own failures;
+ * one that escapes ends the loop and is handed to `onFailure`.
  */
 export function startLoop(
-  everyMs: number,
+  everyMs: number | (() => number),
   work: (signal: AbortSignal) => Promise<void>,
   clock: Clock,
   onFailure: (error: unknown) => void,
@@ -14,7 +14,7 @@ export function startLoop(
   const stop = new AbortController();
   const turn = async (): Promise<void> => {
     for (;;) {
-      await clock.sleep(everyMs, stop.signal);
+      await clock.sleep(typeof everyMs === 'number' ? everyMs : everyMs(), stop.signal);
       await work(stop.signal);
     }
   };

@@ -90,6 +90,11 @@ const entries: readonly Entry[] = [
     summary: 'show what can run workspaces',
     load: () => import('./commands/providers.ts'),
   },
+  {
+    name: 'pool',
+    summary: 'show and change how many sandboxes wait for the next create',
+    load: () => import('./commands/pool.ts'),
+  },
   { name: 'token', summary: 'manage access tokens', load: () => import('./commands/token.ts') },
   { name: 'version', summary: 'print the version', load: () => import('./commands/version.ts') },
 ];

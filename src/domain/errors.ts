@@ -16,6 +16,7 @@ const hints = {
   not_found: 'Check the path against /openapi.json.',
   workspace_not_found: 'Check the id with `emergent list`; a destroyed workspace is gone for good.',
   token_not_found: 'Check the id with `emergent token list`.',
+  pool_not_found: 'See `emergent pool` for the pools of this server.',
   process_not_found: 'The process has ended, or the id belongs to another workspace.',
   file_not_found: 'Check the path; relative paths start at /workspace.',
   is_directory: 'Name a file; a directory cannot be transferred as one.',

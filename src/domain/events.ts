@@ -22,11 +22,35 @@ export const toolNames = [
 ] as const;
 export type ToolName = (typeof toolNames)[number];
 
-/** One event for every change of a workspace's status, every incident in it and every finished tool call. */
+/**
+ * One event for every change of a workspace's status, every incident in it, every finished tool call, and for what
+ * happens to the server's own parts.
+ */
 export type EventType =
   | `workspace.${WorkspaceStatus | 'destroyed'}`
   | `workspace.${SandboxIncident['kind']}`
-  | `tool.${ToolName}`;
+  | `tool.${ToolName}`
+  | NoticeType;
+
+/** A provider's health is another than before; a pool was given another size. */
+export const noticeTypes = [
+  'provider.healthy',
+  'provider.unhealthy',
+  'provider.absent',
+  'pool.resized',
+] as const;
+export type NoticeType = (typeof noticeTypes)[number];
+
+/** What happened to a part of the server; only admins see it. */
+export interface Notice {
+  readonly type: NoticeType;
+  readonly actor: Actor;
+  readonly at: Date;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** Whose the events are that belong to no workspace. */
+export const noticeOwner = 'server';
 
 /**
  * One thing that happened. Events outlive their workspace. Contents (output, files, environments) are never
@@ -36,7 +60,8 @@ export interface WorkspaceEvent {
   /** Rises; a place in the log to go on from. */
   readonly id: number;
   readonly at: Date;
-  readonly workspaceId: string;
+  /** Null: of the server itself. */
+  readonly workspaceId: string | null;
   /** The workspace's owner: who may see this. */
   readonly owner: string;
   /** Who did it: a token's id, or a part of the server. */
@@ -47,7 +72,13 @@ export interface WorkspaceEvent {
 
 /** A token's id, or one of the parts of the server that act by themselves. */
 export type Actor = string;
-export const actors = { reaper: 'reaper', reconciler: 'reconciler', sandbox: 'sandbox' } as const;
+export const actors = {
+  reaper: 'reaper',
+  reconciler: 'reconciler',
+  sandbox: 'sandbox',
+  warmPool: 'warm-pool',
+  healthMonitor: 'health-monitor',
+} as const;
 
 /** A tool call, told when it has ended. */
 export interface ToolCall {

@@ -144,6 +144,7 @@ export interface ProviderCapabilities {
   readonly features: {
     readonly persistence: boolean;
     readonly snapshots: boolean;
+    /** Sandboxes can be made beforehand: `warm` is there. */
     readonly warmPool: boolean;
     /** Processes with an id can be listed, signalled and read again: `processes` is there. */
     readonly processes: boolean;
@@ -189,6 +190,30 @@ export interface SandboxProcesses {
   input(ref: SandboxRef, id: string, data: Uint8Array, signal: AbortSignal): Promise<void>;
   /** Of one that has a terminal; otherwise `wrong_state`. */
   resize(ref: SandboxRef, id: string, size: TerminalSize, signal: AbortSignal): Promise<void>;
+}
+
+/** Sandboxes that are made before anybody asks for one, and wait. */
+export interface WarmSandboxes {
+  /**
+   * What a sandbox made now by such a spec would be made of, as the image's id: one that was made of something else
+   * is out of date. The same on every server that uses this back end.
+   */
+  fingerprint(spec: Pick<SandboxSpec, 'image'>, signal: AbortSignal): Promise<string>;
+  /**
+   * Has a running sandbox that nobody uses wait, so that `adopt` is quick: the way to it is open, and where the host
+   * allows that it uses no CPU. Fails where it does not run or does not answer.
+   */
+  rest(ref: SandboxRef, signal: AbortSignal): Promise<void>;
+  /**
+   * `adopt` will probably follow in a moment: what takes time about waking up begins now. Returns at once and promises
+   * nothing; a sandbox that nobody adopts then goes back to rest by itself.
+   */
+  rouse(ref: SandboxRef): void;
+  /**
+   * A sandbox that was waiting becomes the workspace of `spec`: awake, heard from, and with its environment. Fails
+   * where it does not answer within a second or so; what is left of it is only good for `create` or `destroy`.
+   */
+  adopt(ref: SandboxRef, spec: SandboxSpec, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -245,6 +270,8 @@ export interface WorkspaceProvider extends AsyncDisposable {
   readonly toolProgram?: readonly [string, ...string[]];
   /** Declared by `features.processes`. */
   readonly processes?: SandboxProcesses;
+  /** Declared by `features.warmPool`. */
+  readonly warm?: WarmSandboxes;
   /**
    * Declared by `features.list`. Every sandbox of this installation, whole or in parts. Fails rather than
    * leave one out: what is not in the answer is taken for gone.

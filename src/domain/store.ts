@@ -1,6 +1,7 @@
-import type { Actor, EventQuery, ToolCall, WorkspaceEvent } from './events.ts';
+import type { Actor, EventQuery, Notice, ToolCall, WorkspaceEvent } from './events.ts';
 import type { SandboxIncident } from './provider.ts';
 import type { NewToken, Token } from './token.ts';
+import type { PoolDefinition, StoredPool } from './warm-pool.ts';
 import type { ContainerType, Workspace, WorkspaceStatus } from './workspace.ts';
 
 export type NewWorkspace = Omit<Workspace, 'version' | 'statusReason' | 'readyAt'>;
@@ -38,6 +39,7 @@ export interface Transition {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
+/** Rows that are in a pool are left out, unless the status asked for is `warm`. */
 export interface WorkspaceQuery {
   readonly owner?: string;
   readonly status?: WorkspaceStatus;
@@ -68,6 +70,7 @@ export interface Installation {
  */
 export interface Store extends AsyncDisposable {
   readonly workspaces: WorkspaceStore;
+  readonly pools: PoolStore;
   readonly events: EventStore;
   readonly tokens: TokenStore;
   /** Made at the first call on a new database. */
@@ -105,7 +108,10 @@ export interface WorkspaceStore {
   ): Promise<Workspace | Refused | undefined>;
   /** Removes the row if this server is its operator in `destroying`, writing `workspace.destroyed`. */
   remove(id: string, by: Actor, detail?: Readonly<Record<string, unknown>>): Promise<boolean>;
-  /** This server no longer works on the row: whoever calls `takeOver` next does. */
+  /**
+   * This server no longer works on the row: whoever calls `takeOver` next does. A row that was claimed from a pool is
+   * also known by the id of the workspace that it was claimed for.
+   */
   release(id: string): Promise<void>;
   /**
    * Makes this server the operator of rows in a changing status that no live server works on: their operator
@@ -127,11 +133,46 @@ export interface WorkspaceStore {
    * and those in `except` are never claimed.
    */
   claimExpired(now: Date, except: readonly string[], limit: number): Promise<readonly Workspace[]>;
-  /** How many workspaces each provider holds, in every state but `destroying`. */
+  /** How many workspaces each provider holds, in every state but `destroying`; those in a pool do not count. */
   countByProvider(): Promise<ReadonlyMap<string, number>>;
 }
 
+/** Pools are of the installation: all servers on the database keep the same ones. */
+export interface PoolStore {
+  /**
+   * Takes over what a server that starts is configured with, as made by `release`; pools that it does not name go.
+   * A size that was changed since at run time holds until the configured one changes.
+   */
+  configure(pools: readonly PoolDefinition[], release: string): Promise<readonly StoredPool[]>;
+  /** By name. */
+  list(): Promise<readonly StoredPool[]>;
+  /** Undefined: there is no such pool. Leaves the event `pool.resized` if the size is another than before. */
+  resize(name: string, size: number, by: Actor): Promise<StoredPool | undefined>;
+  /** Every row that is in a pool, oldest first, whatever its status. */
+  members(): Promise<readonly Workspace[]>;
+  /**
+   * Writes the row of a new member in status `creating`, with this server as its operator, unless the pool has
+   * `size` members of this key, being made or waiting, already. Of any number of calls at once, on any number of
+   * servers, no more get through.
+   */
+  reserve(member: NewWorkspace, size: number): Promise<Workspace | undefined>;
+  /**
+   * Takes a waiting member of this key for `workspace` if the limit leaves room, as `admit` does: the row is then
+   * `creating` with this server as its operator, of no pool, and what `workspace` says of its owner, time to live,
+   * repository, environment and metadata holds; the sandbox, its image, limits and network are as they were made.
+   * The longest waiting goes first; no row is handed out twice. Undefined: none waits. When the answer is lost, the
+   * row that may have been taken is released by the id of `workspace`.
+   */
+  claim(
+    key: string,
+    workspace: NewWorkspace,
+    limit: number,
+  ): Promise<Workspace | Refused | undefined>;
+}
+
 export interface EventStore {
+  /** Notes what happened to a part of the server itself. */
+  recordNotice(notice: Notice): Promise<void>;
   /** Notes a finished tool call and, if the workspace is still `ready`, its use at that time (as `touch`). */
   recordCall(call: ToolCall): Promise<void>;
   /** Notes what happened in a sandbox, by `actors.sandbox`; one whose workspace is gone is dropped. */

@@ -25,7 +25,7 @@ export function isChanging(status: WorkspaceStatus): status is ChangingStatus {
   return (changingStatuses as readonly WorkspaceStatus[]).includes(status);
 }
 
-/** What counts against the limit of concurrent workspaces. */
+/** What counts against the limit of concurrent workspaces; those of a pool do not. */
 export const runningStatuses = ['creating', 'ready', 'resuming'] as const;
 
 export const containerTypes = ['agent_workspace', 'mcp_server'] as const;
@@ -82,6 +82,10 @@ export interface Workspace {
   readonly ttlSeconds: number | null;
   /** Null: never expires. */
   readonly expiresAt: Date | null;
+  /** The warm pool that it waits in, or is being made for; null once somebody has it. */
+  readonly pool: string | null;
+  /** Which requests it serves while it waits there (domain/warm-pool.ts); null with it. */
+  readonly poolKey: string | null;
   /** Raised by every change of status. */
   readonly version: number;
 }

@@ -14,6 +14,7 @@ import type { FileContent, FileInfo, SandboxStats } from '../domain/provider.ts'
 import type { ProviderStatus } from '../domain/provider-status.ts';
 import type { ReconcileOptions, ReconcileReport } from '../domain/reconcile.ts';
 import type { GlobRequest, GlobResult, GrepRequest, GrepResult } from '../domain/search-tools.ts';
+import type { SelectionExplained, SelectionRequest } from '../domain/selection.ts';
 import type { WorkspacePage, WorkspaceQuery } from '../domain/store.ts';
 import type {
   EditRequest,
@@ -23,6 +24,7 @@ import type {
   WriteRequest,
   WriteResult,
 } from '../domain/tools.ts';
+import type { PoolReport } from '../domain/warm-pool.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -34,6 +36,7 @@ export interface Engine {
   readonly terminals: TerminalOperations;
   readonly events: EventOperations;
   readonly stats: StatsOperations;
+  readonly pool: PoolOperations;
   readonly upkeep: UpkeepOperations;
   readonly tokens: Tokens;
 }
@@ -55,6 +58,17 @@ export interface WorkspaceOperations {
   /** Legal in every state. A second call while the first runs waits for it and answers the same. */
   destroy(caller: Caller, id: string): Promise<void>;
   providerStatuses(): Promise<readonly ProviderStatus[]>;
+  /** What a create like this would try now, in which order, and why not the others. Nothing is created. */
+  explainSelection(request: SelectionRequest): Promise<SelectionExplained>;
+  /** How often each provider was tried by a create, on this server since it started. */
+  createAttempts(): readonly AttemptCount[];
+}
+
+export interface AttemptCount {
+  readonly provider: string;
+  /** `adopted`: a sandbox was waiting. */
+  readonly result: 'created' | 'adopted' | 'failed';
+  readonly count: number;
 }
 
 /** What a caller can do inside a workspace: the same on every provider. */
@@ -206,6 +220,13 @@ export interface StatsOperations {
   get(caller: Caller, id: string, signal: AbortSignal): Promise<WorkspaceUse>;
   /** Of all that the caller may see; one that cannot be measured does not fail the others. */
   list(caller: Caller, signal: AbortSignal): Promise<StatsReport>;
+}
+
+/** Sandboxes that are made before anybody asks for one. */
+export interface PoolOperations {
+  report(): Promise<PoolReport>;
+  /** Takes effect on all servers within a minute; only an admin may ask. An unknown name is `pool_not_found`. */
+  resize(caller: Caller, name: string, size: number): Promise<PoolReport>;
 }
 
 export interface UpkeepOperations {

@@ -39,6 +39,8 @@ export function newRow(
     snapshotId: null,
     mcpConfig: null,
     metadata: request.metadata,
+    pool: null,
+    poolKey: null,
     announced: !request.wait,
     createdAt: now,
     lastUsedAt: now,

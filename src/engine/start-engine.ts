@@ -2,16 +2,20 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { Seal } from '../base/seal.ts';
 import type { SandboxIncident, WorkspaceProvider } from '../domain/provider.ts';
+import type { UnconfiguredProvider } from '../domain/provider-status.ts';
 import type { Store } from '../domain/store.ts';
+import type { PoolDefinition } from '../domain/warm-pool.ts';
 import { Activity } from './activity.ts';
 import type { Engine } from './engine.ts';
 import { Events } from './events.ts';
 import { Incidents } from './incidents.ts';
+import { lifecycleOf } from './lifecycle/lifecycle.ts';
 import { Releases } from './lifecycle/releases.ts';
 import { RunningChanges } from './lifecycle/running-changes.ts';
 import { SandboxSpecs } from './lifecycle/sandbox-specs.ts';
 import type { WorkspaceDefaults } from './new-workspace.ts';
 import { Operations } from './operations.ts';
+import { WarmPool } from './pool/warm-pool.ts';
 import { Processes } from './processes.ts';
 import { Providers } from './providers.ts';
 import { Reaper } from './reaper.ts';
@@ -20,16 +24,22 @@ import { Stats } from './stats.ts';
 import { Terminals } from './terminals.ts';
 import { Tokens } from './tokens.ts';
 import { Tools } from './tools.ts';
-import { wakingEvents, wakingStore } from './waking-store.ts';
+import { wakingEvents, wakingPools, wakingStore } from './waking-store.ts';
 import { Workspaces } from './workspaces.ts';
 
 export interface EngineOptions {
   readonly store: Store;
   readonly providers: readonly WorkspaceProvider[];
+  /** Known by name, and not to be had on this server. */
+  readonly unconfigured?: readonly UnconfiguredProvider[];
   /** Seals what is secret in the store. */
   readonly secretKey: Uint8Array;
   readonly defaults: WorkspaceDefaults;
   readonly maxConcurrent: number;
+  /** The warm pools that this server is configured with. */
+  readonly warmPools: readonly PoolDefinition[];
+  /** The version of the server. */
+  readonly release: string;
   readonly allowUnsandboxed: boolean;
   readonly eventRetentionSeconds: number;
   readonly clock: Clock;
@@ -44,6 +54,8 @@ export interface RunningEngine extends Engine, AsyncDisposable {
    * themselves go on.
    */
   leave(): void;
+  /** The configuration was read again. */
+  configurePools(definitions: readonly PoolDefinition[]): Promise<void>;
   /** Something happened in a sandbox by itself. Returns at once. */
   noteIncident(incident: SandboxIncident): void;
 }
@@ -61,7 +73,8 @@ export function startEngine(options: EngineOptions): RunningEngine {
   };
   const store = wakingStore(options.store.workspaces, wake);
   const eventStore = wakingEvents(options.store.events, wake);
-  const providers = new Providers(options.providers, clock);
+  const pools = wakingPools(options.store.pools, wake);
+  const providers = new Providers({ ...options, events: eventStore });
   const changes = new RunningChanges();
   const releases = starting.use(new Releases(store, changes, clock, log));
   const activity = starting.use(new Activity(store, clock, log));
@@ -70,8 +83,15 @@ export function startEngine(options: EngineOptions): RunningEngine {
 
   const specs = new SandboxSpecs(new Seal(options.secretKey, 'workspace environment'));
   const context = { ...options, store, providers, specs, changes, releases };
-  const workspaces = new Workspaces(context);
-  const { upkeep } = workspaces;
+  const lifecycle = lifecycleOf(context);
+  const { upkeep } = lifecycle;
+  const { allowUnsandboxed, release } = options;
+  const { deploymentMode } = options.defaults;
+  const pool = new WarmPool({
+    ...{ context, pools, ...lifecycle, definitions: options.warmPools, release },
+    rules: { allowUnsandboxed, containerType: 'agent_workspace', deploymentMode },
+  });
+  const workspaces = new Workspaces({ ...context, lifecycle, claims: pool.claims });
   const reconciler = new Reconciler({
     ...{ store, events: eventStore, providers, upkeep, releases, clock, log },
   });
@@ -89,8 +109,15 @@ export function startEngine(options: EngineOptions): RunningEngine {
   releases.onRelease = () => {
     reconciler.nudge();
   };
+  starting.use(
+    providers.onChange(() => {
+      pool.tryNow();
+    }),
+  );
+  providers.start();
   reconciler.start();
   reaper.start();
+  pool.start();
   const running = starting.move();
   return {
     workspaces,
@@ -99,6 +126,7 @@ export function startEngine(options: EngineOptions): RunningEngine {
     terminals: new Terminals(operations),
     events,
     stats: new Stats({ store, providers, clock }),
+    pool,
     upkeep: reconciler,
     tokens: new Tokens(options.store.tokens, clock),
     get operationsInFlight() {
@@ -107,11 +135,13 @@ export function startEngine(options: EngineOptions): RunningEngine {
     noteIncident(incident) {
       incidents.note(incident);
     },
+    configurePools: (definitions) => pool.configure(definitions),
     leave() {
       leaving.abort(new Error('the server is stopping'));
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([reaper[Symbol.asyncDispose](), reconciler[Symbol.asyncDispose]()]);
+      const busy = [reaper, reconciler, pool, providers];
+      await Promise.all(busy.map((part) => part[Symbol.asyncDispose]()));
       await changes.drain(drainMs);
       events[Symbol.dispose]();
       running.dispose();

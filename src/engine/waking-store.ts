@@ -1,14 +1,19 @@
-import type { EventStore, WorkspaceStore } from '../domain/store.ts';
+import type { EventStore, PoolStore, WorkspaceStore } from '../domain/store.ts';
 
-/** The same store, which also tells when it has written an event, so that followers see it at once. */
-export function wakingStore(store: WorkspaceStore, wake: () => void): WorkspaceStore {
-  const waking =
-    <A extends unknown[], R>(write: (...parameters: A) => Promise<R>) =>
-    async (...parameters: A): Promise<R> => {
+type Write<A extends unknown[], R> = (...parameters: A) => Promise<R>;
+
+function wakingWith(wake: () => void): <A extends unknown[], R>(write: Write<A, R>) => Write<A, R> {
+  return (write) =>
+    async (...parameters) => {
       const written = await write(...parameters);
       wake();
       return written;
     };
+}
+
+/** The same store, which also tells when it has written an event, so that followers see it at once. */
+export function wakingStore(store: WorkspaceStore, wake: () => void): WorkspaceStore {
+  const waking = wakingWith(wake);
   return {
     admit: waking((workspace, limit) => store.admit(workspace, limit)),
     get: (id) => store.get(id),
@@ -28,16 +33,24 @@ export function wakingStore(store: WorkspaceStore, wake: () => void): WorkspaceS
   };
 }
 
-export function wakingEvents(events: EventStore, wake: () => void): EventStore {
+export function wakingPools(pools: PoolStore, wake: () => void): PoolStore {
+  const waking = wakingWith(wake);
   return {
-    async recordCall(call) {
-      await events.recordCall(call);
-      wake();
-    },
-    async recordIncident(incident) {
-      await events.recordIncident(incident);
-      wake();
-    },
+    configure: (definitions, release) => pools.configure(definitions, release),
+    list: () => pools.list(),
+    resize: waking((name, size, by) => pools.resize(name, size, by)),
+    members: () => pools.members(),
+    reserve: waking((member, size) => pools.reserve(member, size)),
+    claim: waking((key, workspace, limit) => pools.claim(key, workspace, limit)),
+  };
+}
+
+export function wakingEvents(events: EventStore, wake: () => void): EventStore {
+  const waking = wakingWith(wake);
+  return {
+    recordNotice: waking((notice) => events.recordNotice(notice)),
+    recordCall: waking((call) => events.recordCall(call)),
+    recordIncident: waking((incident) => events.recordIncident(incident)),
     list: (query) => events.list(query),
     newestId: () => events.newestId(),
     known: (ids) => events.known(ids),

@@ -3,22 +3,26 @@ import { maySee } from '../domain/caller.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { CreateWorkspaceRequest } from '../domain/create-request.ts';
 import type { ProviderStatus } from '../domain/provider-status.ts';
-import type { WorkspacePage, WorkspaceQuery } from '../domain/store.ts';
+import type { SelectionExplained, SelectionRequest } from '../domain/selection.ts';
+import type { NewWorkspace, WorkspacePage, WorkspaceQuery } from '../domain/store.ts';
 import type { Workspace } from '../domain/workspace.ts';
-import type { WorkspaceOperations } from './engine.ts';
-import { behind, candidatesFor } from './lifecycle/candidates.ts';
+import type { AttemptCount, WorkspaceOperations } from './engine.ts';
+import type { Adoption } from './lifecycle/adoption.ts';
+import { behind, candidatesFor, rulesFor } from './lifecycle/candidates.ts';
 import type { Candidates } from './lifecycle/candidates.ts';
 import type { LifecycleContext } from './lifecycle/context.ts';
-import { Creation, UncleanAttempt } from './lifecycle/creation.ts';
-import { Destruction } from './lifecycle/destruction.ts';
-import { notFound } from './lifecycle/refusals.ts';
-import { Suspension } from './lifecycle/suspension.ts';
-import { UpkeepChanges } from './lifecycle/upkeep-changes.ts';
+import type { Lifecycle } from './lifecycle/lifecycle.ts';
+import { limitReached, notFound } from './lifecycle/refusals.ts';
+import { UncleanAttempt } from './lifecycle/unclean-attempt.ts';
 import { newRow } from './new-workspace.ts';
 import type { WorkspaceDefaults } from './new-workspace.ts';
-import type { Upkeep } from './upkeep.ts';
+import type { Claims } from './pool/claims.ts';
+import { explainSelection } from './providers/explain.ts';
 
 export interface WorkspacesOptions extends LifecycleContext {
+  readonly lifecycle: Lifecycle;
+  /** Sandboxes that wait; without it each is made when it is asked for. */
+  readonly claims?: Pick<Claims, 'claim'> & Adoption;
   readonly defaults: WorkspaceDefaults;
   readonly allowUnsandboxed: boolean;
 }
@@ -29,18 +33,10 @@ export interface WorkspacesOptions extends LifecycleContext {
  * so several servers may share the database.
  */
 export class Workspaces implements WorkspaceOperations {
-  readonly upkeep: Upkeep;
   readonly #options: WorkspacesOptions;
-  readonly #creation: Creation;
-  readonly #suspension: Suspension;
-  readonly #destruction: Destruction;
 
   constructor(options: WorkspacesOptions) {
     this.#options = options;
-    this.#destruction = new Destruction(options);
-    this.#creation = new Creation(options, this.#destruction);
-    this.#suspension = new Suspension(options);
-    this.upkeep = new UpkeepChanges(options, this.#creation, this.#suspension, this.#destruction);
   }
 
   async create(
@@ -48,17 +44,18 @@ export class Workspaces implements WorkspaceOperations {
     request: CreateWorkspaceRequest,
     signal: AbortSignal,
   ): Promise<Workspace> {
-    const { providers, allowUnsandboxed } = this.#options;
-    const rules = { allowUnsandboxed, containerType: 'agent_workspace' } as const;
+    const { providers, lifecycle, log } = this.#options;
+    const rules = rulesFor(request, this.#options);
     const candidates = await candidatesFor(request.provider, providers, rules);
     if (request.wait) return this.#createAndWait(caller, request, candidates, signal);
-    const workspace = await this.#admit(caller, request, candidates);
+    const { workspace, adoption } = await this.#begin(caller, request, candidates);
     // Nobody waits: the caller's leaving changes nothing, and how it ended is in the row.
     const unheard = new AbortController().signal;
-    this.#creation.run(workspace, candidates, caller.tokenId, unheard).catch((error: unknown) => {
-      const { log } = this.#options;
-      log.warn('a create in the background failed', { workspace: workspace.id, err: error });
-    });
+    lifecycle.creation
+      .run(workspace, candidates, caller.tokenId, unheard, adoption)
+      .catch((error: unknown) => {
+        log.warn('a create in the background failed', { workspace: workspace.id, err: error });
+      });
     return workspace;
   }
 
@@ -75,19 +72,19 @@ export class Workspaces implements WorkspaceOperations {
   }
 
   async stop(caller: Caller, id: string): Promise<Workspace> {
-    return this.#suspension.stop(await this.get(caller, id), caller.tokenId);
+    return this.#options.lifecycle.suspension.stop(await this.get(caller, id), caller.tokenId);
   }
 
   async resume(caller: Caller, id: string): Promise<Workspace> {
-    return this.#suspension.resume(await this.get(caller, id), caller.tokenId);
+    return this.#options.lifecycle.suspension.resume(await this.get(caller, id), caller.tokenId);
   }
 
   async recover(caller: Caller, id: string): Promise<Workspace> {
-    return this.#suspension.recover(await this.get(caller, id), caller.tokenId);
+    return this.#options.lifecycle.suspension.recover(await this.get(caller, id), caller.tokenId);
   }
 
   async destroy(caller: Caller, id: string): Promise<void> {
-    await this.#destruction.destroy(await this.get(caller, id), caller.tokenId);
+    await this.#options.lifecycle.destruction.destroy(await this.get(caller, id), caller.tokenId);
   }
 
   /** A provider that cannot even clean up keeps its row; the next one gets another. */
@@ -97,31 +94,51 @@ export class Workspaces implements WorkspaceOperations {
     candidates: Candidates,
     signal: AbortSignal,
   ): Promise<Workspace> {
+    const { creation } = this.#options.lifecycle;
+    let { workspace, adoption } = await this.#begin(caller, request, candidates);
     for (let left = candidates; ;) {
-      const workspace = await this.#admit(caller, request, left);
       try {
-        return await this.#creation.run(workspace, left, caller.tokenId, signal);
+        return await creation.run(workspace, left, caller.tokenId, signal, adoption);
       } catch (error) {
         if (!(error instanceof UncleanAttempt)) throw error;
-        const rest = behind(left, { name: error.provider, reason: error.message });
-        if (!rest || signal.aborted) throw error.why;
-        left = rest;
+        if (error.kind === 'final') throw error.why;
+        left = behind(left, error.failures);
+        workspace = await creation.admit(this.#newRow(caller, request, left));
+        adoption = undefined;
       }
     }
   }
 
-  #admit(
+  /** A row in status `creating`: of a sandbox that was waiting for it, or a new one. */
+  async #begin(
     caller: Caller,
     request: CreateWorkspaceRequest,
-    { order }: Candidates,
-  ): Promise<Workspace> {
+    candidates: Candidates,
+  ): Promise<{ workspace: Workspace; adoption: Adoption | undefined }> {
+    const { claims, maxConcurrent, lifecycle } = this.#options;
+    const row = this.#newRow(caller, request, candidates);
+    const claimed = await claims?.claim(row);
+    if (claimed && 'running' in claimed) throw limitReached(maxConcurrent, claimed.running);
+    if (claimed) return { workspace: claimed, adoption: claims };
+    return { workspace: await lifecycle.creation.admit(row), adoption: undefined };
+  }
+
+  #newRow(caller: Caller, request: CreateWorkspaceRequest, { order }: Candidates): NewWorkspace {
     const { defaults, specs, clock } = this.#options;
     const row = newRow(randomUUID(), caller, request, defaults, clock.now());
     const sealedEnv = specs.sealEnv(request.env, request.repository?.credentials);
-    return this.#creation.admit({ ...row, provider: order[0], sealedEnv });
+    return { ...row, provider: order[0], sealedEnv };
   }
 
   async providerStatuses(): Promise<readonly ProviderStatus[]> {
     return this.#options.providers.statuses(await this.#options.store.countByProvider());
+  }
+
+  createAttempts(): readonly AttemptCount[] {
+    return this.#options.lifecycle.creation.counts.all();
+  }
+
+  explainSelection(request: SelectionRequest): Promise<SelectionExplained> {
+    return explainSelection(this.#options.providers, request, this.#options);
   }
 }

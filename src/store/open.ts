@@ -7,9 +7,11 @@ import { readInstallation } from './installation.ts';
 import { migrate } from './migrate.ts';
 import { readMigrations } from './migrations.ts';
 import { openPglite } from './pglite.ts';
+import { poolStore } from './pools/store.ts';
 import { openPostgres } from './postgres.ts';
 import { registerServer } from './server.ts';
 import { tokenStore } from './tokens.ts';
+import { Admissions } from './workspaces/admission.ts';
 import { workspaceStore } from './workspaces/store.ts';
 
 export interface StoreOptions {
@@ -41,9 +43,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 /** The store on a database whose schema is up to date, as one more server on it. Disposing of it closes both. */
 export async function storeOver(database: Database, clock: Clock): Promise<Store> {
   const server = await registerServer(database);
+  const admissions = new Admissions(database);
   let closing: Promise<void> | undefined;
   return {
-    workspaces: workspaceStore(database, server, clock),
+    workspaces: workspaceStore(database, admissions, server, clock),
+    pools: poolStore(database, admissions, server, clock),
     events: eventStore(database),
     tokens: tokenStore(database),
     installation: () => readInstallation(database),

@@ -62,7 +62,9 @@ test('every operation is named, described and complete', () => {
       inPath.map(({ name }) => name),
       what,
     ).toEqual(parameters);
-    expect(operation.requestBody !== undefined, what).toBe(['post', 'put'].includes(method));
+    expect(operation.requestBody !== undefined, what).toBe(
+      ['post', 'put', 'patch'].includes(method),
+    );
     const statuses = Object.keys(operation.responses);
     expect(statuses.some(isSuccess), what).toBe(true);
     for (const [status, response] of Object.entries(operation.responses)) {

@@ -68,13 +68,20 @@ export class ApiClient {
     }
   }
 
-  /** All workspaces; fails when the server does not answer with them. */
-  async rows(): Promise<readonly Row[]> {
+  /**
+   * All workspaces, or those with one status; fails when the server does not answer with them. Those that wait in a
+   * warm pool are listed only by their status.
+   */
+  async rows(status?: WorkspaceStatus): Promise<readonly Row[]> {
     const rows: Row[] = [];
     let cursor: string | null = null;
     do {
-      const after = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const reply = await this.send('GET', `?limit=${String(pageSize)}${after}`);
+      const query = new URLSearchParams({
+        limit: String(pageSize),
+        ...(status && { status }),
+        ...(cursor !== null && { cursor }),
+      });
+      const reply = await this.send('GET', `?${query.toString()}`);
       if (reply.outcome !== 'acknowledged') throw new Error(`listing: ${describe(reply)}`);
       const page = json(reply) as { items: Row[]; next_cursor: string | null };
       rows.push(...page.items);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, openGrounds } from './grounds.ts';
+import type { Grounds } from './grounds.ts';
 import { reportText } from './report.ts';
 import type { ChaosReport } from './report.ts';
 import { runChaos } from './run.ts';
-import type { Grounds } from './run.ts';
 import { operationKinds } from './tally.ts';
 
 /** What a run may take on a slow host: starting, the faults, the closing check. */

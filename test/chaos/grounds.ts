@@ -1,8 +1,28 @@
+import type Docker from 'dockerode';
 import { runOk } from '../../src/host/run.ts';
+import type { Stray } from '../support/engine-strays.ts';
 import { startPrivateEngine } from '../support/engine.ts';
 import { testHost } from '../support/host.ts';
 import { startPostgres } from '../support/postgres.ts';
-import type { Grounds } from './run.ts';
+import type { Breakable } from './faults.ts';
+
+/** Where the server under test runs: an engine and a database that nobody else uses, to be broken at will. */
+export interface Grounds {
+  readonly engine: Breakable & {
+    readonly socket: string;
+    /** The network namespace that is its host's network; the server runs in it, too. */
+    readonly namespace: string;
+    readonly docker: Docker;
+    /** As an administrator stops it; its containers go on. */
+    stop(): Promise<void>;
+    /** Containers that it has lost sight of. */
+    strays(): Promise<readonly Stray[]>;
+    /** Those of workspaces in its host's firewall. */
+    rules(): Promise<readonly string[]>;
+  };
+  /** None: PGlite, inside the server. */
+  readonly database?: Breakable & { readonly url: string };
+}
 
 export type DatabaseKind = 'pglite' | 'postgres';
 
@@ -20,6 +40,7 @@ export async function openGrounds(database: DatabaseKind): Promise<Grounds & Asy
       socket: engine.socket,
       docker: engine.docker,
       crash: () => engine.kill(),
+      stop: () => engine.stop(),
       start: () => engine.start(),
       strays: () => engine.strays(),
       rules: () => workspaceRules(engine.namespace),

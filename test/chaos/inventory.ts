@@ -21,6 +21,8 @@ export interface Premises {
 export interface Inventory {
   /** Workspace ids, one for each container. */
   readonly containers: readonly string[];
+  /** Those of them that run. */
+  readonly running: readonly string[];
   /** Workspace ids, one for each volume. */
   readonly volumes: readonly string[];
   /** Those of them whose files are on a disk of their own. */
@@ -42,6 +44,9 @@ export async function takeInventory({ docker, diskDir, rules }: Premises): Promi
       labels?.[workspaceLabel];
     return {
       containers: containers.flatMap(({ Labels: labels }) => owner(labels) ?? []),
+      running: containers.flatMap(({ Labels: labels, State: state }) =>
+        state === 'running' ? (owner(labels) ?? []) : [],
+      ),
       volumes: volumes.flatMap(({ Labels: labels }) => owner(labels) ?? []),
       withDisk: volumes.flatMap(({ Labels: labels }) =>
         labels[diskModeLabel] === 'loop' ? (owner(labels) ?? []) : [],

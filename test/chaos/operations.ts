@@ -16,7 +16,15 @@ export interface OperationsOptions {
   readonly tally: Tally;
 }
 
-const small = { resource_limits: { cpu: 1, memory: '512M', disk: '1G' } };
+/** What the workspaces of the test are like. */
+const limits = { cpu: 1, memory: '512M', disk: '1G' };
+
+/** The settings of a server whose pool holds such ones. */
+export const likeClients = {
+  WORKSPACE_DEFAULT_CPU: String(limits.cpu),
+  WORKSPACE_DEFAULT_MEMORY: limits.memory,
+  WORKSPACE_DEFAULT_DISK: limits.disk,
+};
 const labelBytes = 48;
 
 /**
@@ -41,7 +49,7 @@ export class Operations {
     network: 'nat' | 'isolated',
   ): Promise<WorkspaceRecord | 'refused' | 'unknown'> {
     this.#ledger.attemptCreate(tag);
-    const wanted = { ...small, network, metadata: { chaos: tag } };
+    const wanted = { resource_limits: limits, network, metadata: { chaos: tag } };
     const reply = await this.#send('create', 'POST', '', wanted);
     if (reply.outcome === 'acknowledged') {
       return this.#ledger.acknowledgeCreate(tag, (json(reply) as Row).id);

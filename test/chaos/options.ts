@@ -76,7 +76,11 @@ function parse(argv: readonly string[]) {
   }
 }
 
-function oneOf<const T extends string>(option: string, text: string, allowed: readonly T[]): T {
+export function oneOf<const T extends string>(
+  option: string,
+  text: string,
+  allowed: readonly T[],
+): T {
   const found = allowed.find((item) => item === text);
   if (found === undefined) {
     throw new UsageError(`${option}: "${text}" is not one of ${allowed.join(', ')}`);
@@ -84,7 +88,7 @@ function oneOf<const T extends string>(option: string, text: string, allowed: re
   return found;
 }
 
-function positive(option: string, text: string): number {
+export function positive(option: string, text: string): number {
   const number = Number(text);
   if (!(number > 0 && Number.isFinite(number))) {
     throw new UsageError(`${option}: "${text}" is not a number above 0`);

@@ -21,10 +21,7 @@ export interface ChaosReport {
   readonly files_checked: number;
   /** Workspaces that faults had left in `error`, and that were recovered. */
   readonly recovered: number;
-  /**
-   * Containers that the killed engine forgot while it was starting them: its own loss, which no client of it can
-   * see or mend. They end when the host restarts, or by hand.
-   */
+  /** Containers that the killed engine forgot while it was starting them, and of which processes are left. */
   readonly lost_by_engine: readonly string[];
   readonly longest_acknowledged_ms: number;
   readonly consistent_after_seconds: number;

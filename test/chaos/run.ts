@@ -1,42 +1,19 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type Docker from 'dockerode';
 import { systemClock as clock } from '../../src/base/clock.ts';
-import { ApiClient } from './api-client.ts';
 import { ChaosClient } from './client.ts';
 import { Faults } from './faults.ts';
-import type { Breakable, FaultKind } from './faults.ts';
+import type { FaultKind } from './faults.ts';
 import { Findings } from './findings.ts';
-import { releaseDisks } from './host-disks.ts';
+import type { Grounds } from './grounds.ts';
 import { Ledger } from './model/ledger.ts';
 import type { WorkspaceRecord } from './model/workspace-record.ts';
-import { Operations } from './operations.ts';
-import { processesWith } from './processes.ts';
+import { likeClients, Operations } from './operations.ts';
+import { Pool } from './pool.ts';
 import { Random } from './random.ts';
 import type { ChaosReport } from './report.ts';
-import { ServerKeeper } from './server-keeper.ts';
+import { Site } from './site.ts';
 import { Tally } from './tally.ts';
 import { verify } from './verify.ts';
 import type { Verified } from './verify.ts';
-import { openWayIn } from './way-in.ts';
-
-/** Where the server under test runs: an engine and a database that nobody else uses, to be broken at will. */
-export interface Grounds {
-  readonly engine: Breakable & {
-    readonly socket: string;
-    /** The network namespace that is its host's network; the server runs in it, too. */
-    readonly namespace: string;
-    readonly docker: Docker;
-    /** Containers that it has lost sight of. */
-    strays(): Promise<readonly string[]>;
-    /** Those of workspaces in its host's firewall. */
-    rules(): Promise<readonly string[]>;
-  };
-  /** None: PGlite, inside the server. */
-  readonly database?: Breakable & { readonly url: string };
-}
 
 export interface ChaosOptions {
   /** How long faults go on; the closing check comes after it. */
@@ -54,60 +31,45 @@ export interface ChaosOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A warm pool of what clients ask for with network `nat`; with the other one they get theirs cold. */
+const settings = { ...likeClients, WORKSPACE_WARM_POOL_SIZE: '2' };
 const progressMs = 5_000;
 const lookEveryMs = 100;
-/** In a namespace where nobody else has one. */
-const serverPort = 7_700;
 
 /** One whole run: clients and faults at the same time, then the closing check. Leaves nothing running. */
 export async function runChaos(options: ChaosOptions, grounds: Grounds): Promise<ChaosReport> {
-  await using started = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(tmpdir(), 'emergent-chaos-'));
-  let keep = true;
-  started.defer(async () => {
-    if (keep) options.progress?.(`The server's log and data are kept in ${directory}.`);
-    else await rm(directory, { recursive: true, force: true });
-  });
-  const way = started.use(
-    await openWayIn(grounds.engine.namespace, serverPort, join(directory, 'way-in.sock')),
-  );
-  const run = started.use(new ChaosRun(options, grounds, directory, way.port));
+  const findings = new Findings(() => clock.now());
+  const { root, progress } = options;
+  await using site = await Site.open({ grounds, findings, settings, root, progress });
+  const run = new ChaosRun(options, grounds, site, findings);
   await run.strike();
-  if (options.signal?.aborted) keep = false;
+  if (options.signal?.aborted) site.forget();
   options.signal?.throwIfAborted();
   const report = await run.close();
-  keep = !report.clean;
+  if (report.clean) site.forget();
   return report;
 }
 
 /** The parts of one run. */
-class ChaosRun implements AsyncDisposable {
+class ChaosRun {
   readonly #options: ChaosOptions;
   readonly #grounds: Grounds;
-  readonly #directory: string;
-  readonly #dataDir: string;
-  readonly #diskDir: string;
-  readonly #findings = new Findings(() => clock.now());
+  readonly #site: Site;
+  readonly #findings: Findings;
   readonly #ledger = new Ledger();
   readonly #tally = new Tally();
-  readonly #api: ApiClient;
   readonly #operations: Operations;
-  readonly #server: ServerKeeper;
   readonly #faults: Faults;
   readonly #clients: readonly ChaosClient[];
   #startedAt = clock.monotonic();
 
-  constructor(options: ChaosOptions, grounds: Grounds, directory: string, port: number) {
+  constructor(options: ChaosOptions, grounds: Grounds, site: Site, findings: Findings) {
     this.#options = options;
     this.#grounds = grounds;
-    this.#directory = directory;
-    this.#dataDir = join(directory, 'data');
-    this.#diskDir = join(directory, 'disks');
-    const token = randomBytes(24).toString('hex');
-    this.#api = new ApiClient(`http://127.0.0.1:${String(port)}`, token);
-    const [findings, tally, server] = [this.#findings, this.#tally, this.#keeper(token)];
-    this.#server = server;
-    this.#operations = new Operations({ api: this.#api, ledger: this.#ledger, findings, tally });
+    this.#site = site;
+    this.#findings = findings;
+    const [{ api, server }, tally] = [site, this.#tally];
+    this.#operations = new Operations({ api, ledger: this.#ledger, findings, tally });
     const random = new Random(options.seed);
     this.#faults = new Faults({
       ...{ server, clock, kinds: options.faults, random: random.fork(0) },
@@ -130,7 +92,7 @@ class ChaosRun implements AsyncDisposable {
 
   /** Clients work until the faults end, and faults until the time is over; then everything is whole again. */
   async strike(): Promise<void> {
-    await this.#server.start();
+    await this.#site.server.start();
     this.#startedAt = clock.monotonic();
     const over = new AbortController();
     const stopClients = new AbortController();
@@ -153,26 +115,17 @@ class ChaosRun implements AsyncDisposable {
     const operations = structuredClone(Object.fromEntries(this.#tally.operations));
     const refusals = Object.fromEntries(this.#tally.refusals);
     const verified = await verify({
-      ...{ api: this.#api, ledger: this.#ledger, operations: this.#operations, clock },
-      findings: this.#findings,
-      premises: {
-        docker: this.#grounds.engine.docker,
-        diskDir: this.#diskDir,
-        rules: () => this.#grounds.engine.rules(),
-      },
+      pool: new Pool(this.#site.api),
+      ...{ api: this.#site.api, ledger: this.#ledger, operations: this.#operations, clock },
+      ...{ findings: this.#findings, premises: this.#site.premises },
       errorsExplained: this.#options.faults.some((kind) => kind !== 'server'),
     });
-    const strays = await this.#grounds.engine.strays();
-    await this.#server.stop();
-    for (const pid of await processesWith(`EMERGENT_DATA_DIR=${this.#dataDir}`)) {
+    const strays = (await this.#grounds.engine.strays()).map(({ id }) => id);
+    await this.#site.server.stop();
+    for (const pid of await this.#site.serversLeft()) {
       this.#findings.add('leak', `process ${pid}`, 'a server process is left');
     }
     return this.#report(operations as ChaosReport['operations'], refusals, { ...verified, strays });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server[Symbol.asyncDispose]();
-    await releaseDisks(this.#diskDir);
   }
 
   get #elapsed(): number {
@@ -206,25 +159,6 @@ class ChaosRun implements AsyncDisposable {
     );
   }
 
-  #keeper(token: string): ServerKeeper {
-    const { root } = this.#options;
-    const { engine, database } = this.#grounds;
-    const env = {
-      EMERGENT_DATA_DIR: this.#dataDir,
-      WORKSPACE_DISK_DIR: this.#diskDir,
-      EMERGENT_PORT: String(serverPort),
-      EMERGENT_ADMIN_TOKEN: token,
-      EMERGENT_LOG_LEVEL: 'info',
-      WORKSPACE_MAX_CONCURRENT: '200',
-      DOCKER_HOST: `unix://${engine.socket}`,
-      ...(database && { DATABASE_URL: database.url }),
-    };
-    const log = join(this.#directory, 'server.log');
-    const { namespace } = engine;
-    const place = { log, namespace, ...(root !== undefined && { root }) };
-    return new ServerKeeper({ env, ...place }, this.#findings);
-  }
-
   #report(
     operations: ChaosReport['operations'],
     refusals: ChaosReport['refusals'],
@@ -241,7 +175,7 @@ class ChaosRun implements AsyncDisposable {
       operations,
       refusals,
       faults: Object.fromEntries(this.#faults.counts) as ChaosReport['faults'],
-      server_starts: this.#server.starts,
+      server_starts: this.#site.server.starts,
       findings,
       workspaces: this.#ledger.workspaces.length,
       files_checked: verified.files,
@@ -251,7 +185,7 @@ class ChaosRun implements AsyncDisposable {
         ...Object.values(operations).map(({ longestMs }) => longestMs),
       ),
       consistent_after_seconds: (verified.consistentAt - this.#faults.lastAt) / 1000,
-      kept: clean ? null : this.#directory,
+      kept: clean ? null : this.#site.directory,
     };
   }
 }

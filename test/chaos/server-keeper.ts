@@ -1,6 +1,6 @@
 import { ServerProcess } from '../support/server-process.ts';
 import type { ServerProcessOptions } from '../support/server-process.ts';
-import type { Findings } from './findings.ts';
+import type { Complaints } from './findings.ts';
 
 /**
  * Keeps one server running, except when the driver kills it. A server that ends by itself is a finding.
@@ -9,14 +9,14 @@ import type { Findings } from './findings.ts';
  */
 export class ServerKeeper implements AsyncDisposable {
   readonly #options: ServerProcessOptions;
-  readonly #findings: Findings;
+  readonly #findings: Complaints<'crash'>;
   #process: ServerProcess | undefined;
   #up = Promise.withResolvers<void>();
   #isUp = false;
   /** Starts so far. */
   starts = 0;
 
-  constructor(options: ServerProcessOptions, findings: Findings) {
+  constructor(options: ServerProcessOptions, findings: Complaints<'crash'>) {
     this.#options = options;
     this.#findings = findings;
   }

@@ -2,7 +2,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { isChanging } from '../../src/domain/workspace.ts';
 import { describe, json } from './api-client.ts';
 import type { ApiClient, Row } from './api-client.ts';
-import type { Findings } from './findings.ts';
+import type { Complaints } from './findings.ts';
 
 /** The server looks after rows at its start and every minute; this is twice that. */
 const settleMs = 120_000;
@@ -11,7 +11,7 @@ const mendMs = 120_000;
 
 export interface SettleOptions {
   readonly api: ApiClient;
-  readonly findings: Findings;
+  readonly findings: Complaints<'stuck'>;
   readonly clock: Clock;
 }
 

@@ -1,15 +1,18 @@
 import type { Clock } from '../../src/base/clock.ts';
 import type { ApiClient, Row } from './api-client.ts';
 import type { Findings } from './findings.ts';
-import { differences, takeInventory } from './inventory.ts';
-import type { Inventory, Premises } from './inventory.ts';
+import type { Premises } from './inventory.ts';
 import type { Ledger } from './model/ledger.ts';
 import type { WorkspaceRecord } from './model/workspace-record.ts';
 import type { Operations } from './operations.ts';
+import type { Pool } from './pool.ts';
+import { allRows, giveUpPool, untilFull } from './pool-check.ts';
+import { compareWithRows, expectNothingLeft } from './premises-check.ts';
 import { mend, settle } from './settle.ts';
 
 export interface VerifyOptions {
   readonly api: ApiClient;
+  readonly pool: Pool;
   readonly premises: Premises;
   readonly ledger: Ledger;
   readonly operations: Operations;
@@ -18,6 +21,9 @@ export interface VerifyOptions {
   /** Whether a fault of this run can have put a workspace into `error`: then it must be possible to recover it. */
   readonly errorsExplained: boolean;
 }
+
+/** A sandbox is not made again at once where making one has failed, as it does without an engine. */
+const convergeMs = 180_000;
 
 export interface Verified {
   /** When rows, containers, volumes and disks agreed, by the clock's monotonic time. */
@@ -31,11 +37,12 @@ export interface Verified {
  * its row, everything that was acknowledged is there or gone, and destroying everything leaves nothing.
  */
 export async function verify(options: VerifyOptions): Promise<Verified> {
-  const { api, clock, ledger } = options;
+  const { api, clock, findings, ledger, premises } = options;
   await settle(options);
   await mend(options);
+  await untilFull({ ...options, convergeMs });
   const rows = await api.rows();
-  await compareWithHost(options, rows);
+  await compareWithRows(premises, findings, await allRows(api));
   const consistentAt = clock.monotonic();
 
   adoptStrays(options, rows);
@@ -43,31 +50,6 @@ export async function verify(options: VerifyOptions): Promise<Verified> {
   for (const workspace of ledger.workspaces) await check.run(workspace);
   await destroyAll(options);
   return { consistentAt, files: check.files, recovered: check.recovered };
-}
-
-async function compareWithHost(
-  { premises, findings }: VerifyOptions,
-  rows: readonly Row[],
-): Promise<void> {
-  const inventory = await takeInventory(premises);
-  const { containers, volumes, disks } = inventory;
-  const ids = new Set(rows.map(({ id }) => id));
-  const withDisk = new Set(inventory.withDisk);
-  for (const { subject, complaint } of [
-    ...differences('container', ids, containers),
-    ...differences('volume', ids, volumes),
-    ...differences('disk', withDisk, disks.images),
-    ...differences('mount', withDisk, disks.mounts),
-    ...differences('loop device', withDisk, disks.devices),
-  ]) {
-    findings.add('leak', subject, complaint);
-  }
-  addHelpers(findings, inventory);
-}
-
-function addHelpers(findings: Findings, { helpers, disks }: Inventory): void {
-  for (const helper of helpers) findings.add('leak', helper, 'a helper is left');
-  for (const probe of disks.others) findings.add('leak', probe, 'the disk of a probe is left');
 }
 
 /** Rows that no answer named: from unanswered creates they are as good as any other, otherwise leaks. */
@@ -134,18 +116,10 @@ async function destroyAll(options: VerifyOptions): Promise<void> {
     if (workspace.existence !== 'gone') findings.add('stuck', workspace.id, 'cannot be destroyed');
   }
   for (const row of await api.rows()) findings.add('leak', row.id, `a row is left: ${row.status}`);
+  await giveUpPool({ ...options, convergeMs });
   // The network goes with the next look after the last workspace.
   await mend(options);
-  const inventory = await takeInventory(premises);
-  const { containers, volumes, disks } = inventory;
-  for (const [what, ids] of Object.entries({
-    ...{ container: containers, volume: volumes },
-    ...{ disk: disks.images, mount: disks.mounts, 'loop device': disks.devices },
-  })) {
-    for (const id of ids) findings.add('leak', `${what} of ${id}`, 'outlives its workspace');
-  }
-  for (const part of inventory.network) findings.add('leak', part, 'outlives the last workspace');
-  addHelpers(findings, inventory);
+  await expectNothingLeft(premises, findings);
   for (const workspace of ledger.workspaces) await operations.status(workspace);
 }
 

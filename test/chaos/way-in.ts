@@ -18,9 +18,10 @@ export interface WayIn extends AsyncDisposable {
 export async function openWayIn(namespace: string, port: number, path: string): Promise<WayIn> {
   await using opening = new AsyncDisposableStack();
   const argv = [`--net=${namespace}`, process.execPath, relay, path, String(port)];
-  const child = spawn('nsenter', argv, { stdio: ['ignore', 'pipe', 'inherit'] });
+  // A session of its own: a Ctrl-C at the terminal ends it through us, last.
+  const child = spawn('nsenter', argv, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
   opening.defer(async () => {
-    const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;
   });

@@ -22,6 +22,7 @@ describe('serve', () => {
     EMERGENT_PORT: '0',
     EMERGENT_DEMO: '1',
     EMERGENT_LOG_LEVEL: 'error',
+    WORKSPACE_WARM_POOL_SIZE: '0',
   });
 
   test('prints address, token and a command that works; a signal closes it', async () => {

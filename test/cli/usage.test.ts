@@ -21,16 +21,20 @@ describe('usage', () => {
 
   const commands = [
     ...'serve doctor run create list get exec shell ps attach kill cp'.split(' '),
-    ...'stop resume recover destroy events gc providers token version'.split(' '),
+    ...'stop resume recover destroy events gc providers pool token version'.split(' '),
   ];
-  test.for([...commands, 'token create', 'token list', 'token revoke'])(
-    'help of %s has an example',
-    async (name) => {
-      const { code, stdout } = await cli([...name.split(' '), '--help']);
-      expect(code).toBe(0);
-      expect(stdout).toMatch(/^Examples?:\n {2}(?:\S.*)?emergent |^Examples?:\n {2}npm start/m);
-    },
-  );
+  test.for([
+    ...commands,
+    'providers explain',
+    'pool resize',
+    'token create',
+    'token list',
+    'token revoke',
+  ])('help of %s has an example', async (name) => {
+    const { code, stdout } = await cli([...name.split(' '), '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Examples?:\n {2}(?:\S.*)?emergent |^Examples?:\n {2}npm start/m);
+  });
 
   test('help <command> is the help of the command', async () => {
     const [word, option] = await Promise.all([cli(['help', 'exec']), cli(['exec', '--help'])]);

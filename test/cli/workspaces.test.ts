@@ -135,15 +135,6 @@ describe('workspaces', () => {
     expect(code).toBe(1);
   });
 
-  test('providers prints their state', async () => {
-    const table = (await server.run(['providers'])).stdout;
-    expect(table).toMatch(
-      /^NAME {4}STATE {4}ISOLATION {2}PLATFORM {2}WORKSPACES\nmemory {2}healthy {2}none {7}- {9}\d+\n$/,
-    );
-    const json = JSON.parse((await server.run(['providers', '--json'])).stdout) as unknown;
-    expect(json).toMatchObject({ providers: [{ name: 'memory', status: 'healthy' }] });
-  });
-
   test('token: create prints the secret alone, list shows it by name, revoke ends it', async () => {
     const created = await server.run(['token', 'create', 'ci']);
     const secret = created.stdout.trim();

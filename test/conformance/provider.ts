@@ -10,6 +10,7 @@ import { listTests } from './list.ts';
 import { processTests } from './processes.ts';
 import { TestSandbox, newSpec, soon } from './sandbox.ts';
 import { stopResumeTests } from './stop-resume.ts';
+import { warmTests } from './warm.ts';
 
 export interface ProviderUnderTest {
   readonly provider: WorkspaceProvider;
@@ -56,6 +57,7 @@ const groups = {
   'stop and resume': stopResumeTests,
   'detached processes': detachedTests,
   list: listTests,
+  'warm sandboxes': warmTests,
 };
 
 /**

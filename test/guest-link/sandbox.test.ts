@@ -37,6 +37,19 @@ describe('a sandbox behind a bridge', () => {
     expect([exitCode, signal]).toEqual([7, null]);
   });
 
+  test('commands have the environment that it was given last', async () => {
+    using sandbox = newSandbox();
+    const show = ['sh', '-c', 'printf "%s %s" "${FIRST-none}" "${SECOND-none}"'] as const;
+    await sandbox.adopt({ FIRST: 'one' }, soon());
+    expect((await run(sandbox, ...show)).stdout.toString()).toBe('one none');
+    await sandbox.adopt({ SECOND: 'two' }, soon());
+    expect((await run(sandbox, ...show)).stdout.toString()).toBe('none two');
+    const refused = sandbox.adopt({ 'A=B': 'three' }, soon());
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_value' });
+    await sandbox.adopt({}, soon());
+    expect((await run(sandbox, ...show)).stdout.toString()).toBe('none none');
+  });
+
   test('a command talks with its caller and ends by a signal', async () => {
     using sandbox = newSandbox();
     const process = await sandbox.exec({ argv: ['cat'], stdin: true }, soon());

@@ -24,7 +24,7 @@ export const lifecycle = [
     scenario: 'Workspace creation with warm pool hit',
     when: 'an agent requests a workspace and the warm pool has a pre-booted container available',
     then: 'the system assigns the warm container to the agent within 150ms, sets status to `ready`, and replenishes the warm pool asynchronously',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/workspace-creation-with-warm-pool-miss',
@@ -32,7 +32,7 @@ export const lifecycle = [
     scenario: 'Workspace creation with warm pool miss',
     when: 'an agent requests a workspace and the warm pool is empty',
     then: "the system creates a new container from scratch (cold start), returns the workspace within the provider's startup time, and logs a warm pool miss metric",
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/workspace-creation-exceeds-concurrent-limit',
@@ -152,7 +152,7 @@ export const lifecycle = [
     scenario: 'Warm pool initialization on server start',
     when: 'the Emergent server starts and warm pool is configured (size > 0)',
     then: 'the system pre-creates the specified number of containers using the default provider, ready for immediate assignment',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/warm-pool-replenishment-after-assignment',
@@ -160,7 +160,7 @@ export const lifecycle = [
     scenario: 'Warm pool replenishment after assignment',
     when: 'a warm container is assigned to an agent workspace',
     then: 'the system asynchronously creates a replacement container to maintain the configured pool size',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/warm-pool-size-adjustment',
@@ -168,7 +168,7 @@ export const lifecycle = [
     scenario: 'Warm pool size adjustment',
     when: 'an administrator changes the warm pool size via configuration',
     then: 'the system adjusts the pool by creating or destroying containers to match the new size within 60 seconds',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/mcp-server-process-exits-with-error',

@@ -24,7 +24,7 @@ export const orchestration = [
     scenario: 'Self-hosted deployment with KVM available',
     when: '`provider = "auto"`, `deployment_mode = "self-hosted"`, and Firecracker is healthy (KVM available)',
     then: 'the orchestrator selects Firecracker (best isolation + persistence for self-hosted)',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/self-hosted-deployment-without-kvm',
@@ -32,7 +32,7 @@ export const orchestration = [
     scenario: 'Self-hosted deployment without KVM',
     when: '`provider = "auto"`, `deployment_mode = "self-hosted"`, and Firecracker reports KVM unavailable',
     then: 'the orchestrator selects gVisor (cross-platform fallback)',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/managed-deployment-with-e2b-configured',
@@ -40,7 +40,7 @@ export const orchestration = [
     scenario: 'Managed deployment with E2B configured',
     when: '`provider = "auto"`, `deployment_mode = "managed"`, and E2B API key is configured',
     then: 'the orchestrator selects E2B (managed infrastructure, no local resource overhead)',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/managed-deployment-without-e2b',
@@ -48,7 +48,7 @@ export const orchestration = [
     scenario: 'Managed deployment without E2B',
     when: '`provider = "auto"`, `deployment_mode = "managed"`, and no E2B API key is configured',
     then: 'the orchestrator falls back to the self-hosted selection logic (Firecracker > gVisor)',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/no-provider-specified-defaults-to-auto',
@@ -64,7 +64,7 @@ export const orchestration = [
     scenario: 'Firecracker fails, falls back to gVisor',
     when: 'the orchestrator selects Firecracker but creation fails (KVM error, resource exhaustion)',
     then: 'the system automatically retries with gVisor, logs the fallback event, and records the actual provider used in the workspace metadata',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/e2b-fails-falls-back-to-firecracker-then-gvisor',
@@ -72,7 +72,7 @@ export const orchestration = [
     scenario: 'E2B fails, falls back to Firecracker then gVisor',
     when: 'the orchestrator selects E2B but creation fails (API error, quota exceeded)',
     then: 'the system retries with Firecracker (if KVM available), then gVisor, logging each fallback attempt',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/explicit-provider-request-does-not-fallback',
@@ -80,7 +80,7 @@ export const orchestration = [
     scenario: 'Explicit provider request does NOT fallback',
     when: 'a workspace creation request explicitly specifies `provider = "firecracker"` (not "auto") and Firecracker fails',
     then: 'the system returns an error without attempting fallback, since the caller explicitly chose a provider',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/all-providers-fail',
@@ -88,7 +88,7 @@ export const orchestration = [
     scenario: 'All providers fail',
     when: 'the orchestrator exhausts the fallback chain and no provider can create a workspace',
     then: 'the system returns a comprehensive error listing each provider and its failure reason',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/healthy-provider-is-preferred',
@@ -96,7 +96,7 @@ export const orchestration = [
     scenario: 'Healthy provider is preferred',
     when: 'the orchestrator selects a provider for a new workspace',
     then: "it checks the provider's health status and only selects providers reporting healthy status",
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/provider-health-check-frequency',
@@ -104,7 +104,7 @@ export const orchestration = [
     scenario: 'Provider health check frequency',
     when: 'the Emergent server is running',
     then: "the system checks each provider's health every 30 seconds and caches the result",
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/provider-becomes-unhealthy',
@@ -112,7 +112,7 @@ export const orchestration = [
     scenario: 'Provider becomes unhealthy',
     when: 'a provider health check fails (e.g., Firecracker manager unreachable)',
     then: 'the system marks the provider as unhealthy, removes it from the auto-selection pool, and logs a warning; it is re-added when a subsequent health check passes',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/health-status-api',
@@ -128,7 +128,7 @@ export const orchestration = [
     scenario: 'Agent workspace defaults to Firecracker',
     when: 'a workspace is created with `container_type = "agent_workspace"` and `provider = "auto"`',
     then: 'the orchestrator prefers Firecracker for best isolation and performance (short-lived, compute-heavy)',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/mcp-server-defaults-to-gvisor',
@@ -136,7 +136,7 @@ export const orchestration = [
     scenario: 'MCP server defaults to gVisor',
     when: 'a workspace is created with `container_type = "mcp_server"` and `provider = "auto"`',
     then: 'the orchestrator prefers gVisor for lower resource overhead (long-lived, lightweight processes)',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/warm-pool-uses-default-provider',
@@ -144,7 +144,7 @@ export const orchestration = [
     scenario: 'Warm pool uses default provider',
     when: 'the warm pool is initialized on server start',
     then: 'the system creates warm containers using the default provider for the current deployment mode and platform',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/warm-pool-container-matches-request',
@@ -152,7 +152,7 @@ export const orchestration = [
     scenario: 'Warm pool container matches request',
     when: 'a workspace request arrives and the warm pool has pre-created containers',
     then: "the system assigns a warm container only if the container's provider matches what the orchestrator would select for this request (no provider mismatch)",
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
   {
     id: 'orchestration/warm-pool-miss-triggers-cold-start-with-correct-provider',
@@ -160,6 +160,6 @@ export const orchestration = [
     scenario: 'Warm pool miss triggers cold start with correct provider',
     when: 'a workspace request arrives but no suitable warm container is available (pool empty or provider mismatch)',
     then: 'the orchestrator creates a new container using the selected provider (cold start) and logs the warm pool miss reason',
-    status: { deferred: 'orchestrator' },
+    status: 'covered',
   },
 ] as const satisfies readonly Scenario[];

@@ -100,7 +100,7 @@ describe('a runtime that is registered and does not work', () => {
       expect(body.error.message).toContain('gVisor runtime not available: "runsc" starts no');
     }
     const { providers } = (await server.call('GET', '/providers')).body;
-    expect(providers).toMatchObject([
+    expect(providers.slice(0, 2)).toMatchObject([
       {
         name: 'gvisor',
         status: 'unhealthy',

@@ -14,6 +14,11 @@ import { verifies } from '../support/verifies.ts';
 import { engineContents } from './support/leftovers.ts';
 
 const notRegistered = 'gVisor runtime not available: "runsc" is not registered';
+/** What every answer of this server says of the others. */
+const unconfigured = ['firecracker', 'e2b'].map((name) => ({
+  name,
+  reason: `this version of the server brings no provider "${name}"`,
+}));
 
 describe('an engine that knows no runsc', () => {
   let engine: PrivateEngine;
@@ -57,12 +62,13 @@ describe('an engine that knows no runsc', () => {
 
         const auto = await server.call('POST', '', { network: 'isolated' });
         expect(auto.status).toBe(503);
-        expect(auto.body.error.details['providers']).toMatchObject([
+        expect(auto.body.error.details['providers']).toEqual([
           { name: 'gvisor', reason: expect.stringContaining(notRegistered) as unknown },
           {
             name: 'docker',
             reason: expect.stringContaining('WORKSPACE_ALLOW_UNSANDBOXED=true') as unknown,
           },
+          ...unconfigured,
         ]);
         expect((await server.call('GET', '')).body.items).toEqual([]);
         expect(await engineContents(engine.docker)).toEqual(before);
@@ -74,6 +80,8 @@ describe('an engine that knows no runsc', () => {
       expect(providers).toMatchObject([
         { name: 'gvisor', status: 'unhealthy' },
         { name: 'docker', status: 'absent', capabilities: { isolation: 'container' } },
+        { name: 'firecracker', status: 'absent' },
+        { name: 'e2b', status: 'absent' },
       ]);
       const { status, body } = await server.call('POST', '', { provider: 'docker' });
       expect([status, body.error.code]).toEqual([503, 'provider_unavailable']);
@@ -114,6 +122,7 @@ describe('an engine that knows no runsc', () => {
             provider: 'docker',
             instead_of: [
               { name: 'gvisor', reason: expect.stringContaining(notRegistered) as unknown },
+              ...unconfigured,
             ],
           }),
         );

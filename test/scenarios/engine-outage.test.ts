@@ -43,10 +43,10 @@ describe('a Docker engine that goes away while the server runs', () => {
 
   test('is used again when it is back, without a restart of the server', async () => {
     await engine.start();
-    const [provider] = (await server.call('GET', '/providers')).body.providers;
-    expect(provider.status).toBe('healthy');
     const next = await server.create({ network: 'isolated' });
     expect((await server.bash(next, 'echo after')).body.stdout).toBe('after\n');
+    const [provider] = (await server.call('GET', '/providers')).body.providers;
+    expect(provider.status).toBe('healthy');
   });
 
   test('the destroy that it refused is finished without being asked for again', async () => {

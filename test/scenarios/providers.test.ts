@@ -25,7 +25,7 @@ describe('the providers of a server', () => {
           isolation: 'gvisor',
           persistence: true,
           snapshots: false,
-          warm_pool: false,
+          warm_pool: true,
           requires: ['docker'],
           startup_ms: null,
         },
@@ -42,9 +42,23 @@ describe('the providers of a server', () => {
     },
   );
 
-  test('are named when a request asks for one that is not there', async () => {
-    const { status, body } = await server.call('POST', '', { provider: 'firecracker' });
+  test('are named when a request asks for one that nobody knows', async () => {
+    const { status, body } = await server.call('POST', '', { provider: 'nonsense' });
     expect([status, body.error.code]).toEqual([422, 'provider_unknown']);
     expect(body.error.details['known']).toEqual(['gvisor', 'docker']);
   });
+
+  test.each(['firecracker', 'e2b'])(
+    'include %s, which this version does not bring',
+    async (name) => {
+      const { providers } = (await server.call('GET', '/providers')).body;
+      expect(providers.find((one: { name: string }) => one.name === name)).toMatchObject({
+        status: 'absent',
+        reason: expect.stringContaining('this version of the server') as unknown,
+      });
+      const { status, body } = await server.call('POST', '', { provider: name });
+      expect([status, body.error.code]).toEqual([503, 'provider_unavailable']);
+      expect(body.error.message).toContain('this version of the server');
+    },
+  );
 });

@@ -109,6 +109,8 @@ export class ScenarioServer implements AsyncDisposable {
       EMERGENT_DATA_DIR: dataDir,
       EMERGENT_PORT: '0',
       EMERGENT_LOG_LEVEL: 'silent',
+      // What waits in a pool would be counted among what a test makes.
+      WORKSPACE_WARM_POOL_SIZE: '0',
       ...settings,
     };
     const running = await start(env, clock, changes);
@@ -183,10 +185,13 @@ export class ScenarioServer implements AsyncDisposable {
     return this.call('POST', `/${id}/bash`, { command });
   }
 
-  /** Destroys what the test left, then stops the server. */
+  /** Destroys what the test left, and what waits for more, then stops the server. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const { body } = await this.call('GET', '');
-    for (const { id } of body.items) await this.call('DELETE', `/${id}`);
+    await this.call('PATCH', '/pool', { size: 0 });
+    for (const query of ['', '?status=warm']) {
+      const { body } = await this.call('GET', query);
+      for (const { id } of body.items) await this.call('DELETE', `/${id}`);
+    }
     await this.#running[Symbol.asyncDispose]();
     await rm(this.#dataDir, { recursive: true, force: true });
   }

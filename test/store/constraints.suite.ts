@@ -3,6 +3,7 @@ import { newWorkspace, put } from './fixtures/workspaces.ts';
 import type { Subject } from './suite.ts';
 
 const limits = { cpu: 1, memory_bytes: 2, disk_bytes: 3 };
+const member = { pool: 'default', pool_key: 'key-1' };
 const persistentMcp = { container_type: 'mcp_server', lifecycle: 'persistent' };
 
 const refusedWorkspaces: readonly (readonly [string, Record<string, unknown>])[] = [
@@ -27,6 +28,14 @@ const refusedWorkspaces: readonly (readonly [string, Record<string, unknown>])[]
   ['resting_without_operator', { status: 'ready', operator: 1 }],
   ['resting_without_operator', { status: 'error', operator: 1 }],
   ['version_positive', { version: 0 }],
+  ['pool_with_key', { pool: 'default' }],
+  ['pool_with_key', { pool_key: 'key-1' }],
+  ['warm_in_pool', { status: 'warm' }],
+  ['member_of_pool', { ...member, status: 'ready' }],
+  ['member_of_pool', { ...member, status: 'stopping' }],
+  ['member_of_pool', { ...member, status: 'stopped' }],
+  ['member_of_pool', { ...member, status: 'resuming' }],
+  ['member_of_pool', { ...member, container_type: 'mcp_server' }],
   ['persistent_mcp_server_never_expires', { ...persistentMcp, expires_at: '2026-01-01T00:00:00Z' }],
   ['resource_limits_shape', { resource_limits: [] }],
   ['resource_limits_shape', { resource_limits: 1 }],
@@ -45,8 +54,37 @@ const refusedEvents: readonly (readonly [string, Record<string, unknown>])[] = [
   ['type_shape', { type: 'ready' }],
   ['type_shape', { type: 'workspace.' }],
   ['type_shape', { type: 'tool.Bash' }],
+  ['type_shape', { type: 'pools.resized', workspace_id: null }],
+  ['workspace_where_due', { type: 'workspace.ready', workspace_id: null }],
+  ['workspace_where_due', { type: 'tool.bash', workspace_id: null }],
+  ['workspace_where_due', { type: 'provider.healthy' }],
+  ['workspace_where_due', { type: 'pool.resized' }],
   ['detail_shape', { detail: [] }],
   ['at_finite', { at: 'infinity' }],
+];
+
+const configured = {
+  size: 5,
+  provider: 'auto',
+  image: 'base',
+  network: 'nat',
+  resource_limits: limits,
+};
+const refusedPools: readonly (readonly [string, Record<string, unknown>])[] = [
+  ['name_shape', { name: '' }],
+  ['name_shape', { name: 'Default' }],
+  ['name_shape', { name: '1st' }],
+  ['name_shape', { name: 'a'.repeat(33) }],
+  ['size_range', { size: -1 }],
+  ['size_range', { size: 201 }],
+  ['configured_shape', { configured: [] }],
+  ['configured_shape', { configured: {} }],
+  ['configured_shape', { configured: { ...configured, more: 1 } }],
+  ['configured_shape', { configured: { ...configured, size: '5' } }],
+  ['configured_shape', { configured: { ...configured, size: 1.5 } }],
+  ['configured_shape', { configured: { ...configured, size: 201 } }],
+  ['configured_shape', { configured: { ...configured, image: null } }],
+  ['configured_shape', { configured: { ...configured, resource_limits: [] } }],
 ];
 
 const refusedTokens: readonly (readonly [string, Record<string, unknown>])[] = [
@@ -79,7 +117,10 @@ export function constraintTests(subject: () => Subject): void {
     await insertCopy({ resource_limits: { ...limits, cpu: 0.25 } });
     await insertCopy({ ...persistentMcp, expires_at: null, mcp_config: {} });
     await insertCopy({ lifecycle: 'persistent', expires_at: '2026-01-01T00:00:00Z' });
-    expect((await subject().store.workspaces.list({ limit: 10 })).items).toHaveLength(6);
+    for (const status of ['creating', 'warm', 'destroying', 'error']) {
+      await insertCopy({ ...member, status });
+    }
+    expect(await subject().store.workspaces.all()).toHaveLength(14);
   });
 
   test.each(refusedWorkspaces)('%s refuses %j', async (constraint, columns) => {
@@ -101,6 +142,15 @@ export function constraintTests(subject: () => Subject): void {
        select copy.at, copy.workspace_id, copy.owner, copy.actor, copy.type, copy.detail
          from kb.workspace_events seed, jsonb_populate_record(seed, $1) copy`,
       [JSON.stringify(columns)],
+    );
+    await expect(insert).rejects.toMatchObject({ code: '23514', constraint });
+  });
+
+  test.each(refusedPools)('warm_pools: %s refuses %j', async (constraint, columns) => {
+    const insert = subject().database.query(
+      `insert into kb.warm_pools
+       select pool.* from jsonb_populate_record(null::kb.warm_pools, $1) pool`,
+      [JSON.stringify({ name: 'default', configured, size: 5, release: '1.0.0', ...columns })],
     );
     await expect(insert).rejects.toMatchObject({ code: '23514', constraint });
   });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { ToolCall } from '../../src/domain/events.ts';
+import { noticeOwner, type ToolCall } from '../../src/domain/events.ts';
 import { change, newWorkspace, noLimit, put } from './fixtures/workspaces.ts';
 import type { Subject } from './suite.ts';
 
@@ -74,6 +74,32 @@ export function eventTests(subject: () => Subject): void {
       { ...common, actor: 'reconciler', detail: { why: 'nobody waits for it' } },
     ]);
     expect(events[2]?.detail).toEqual({});
+  });
+
+  test('a notice is of no workspace, and nobody’s who owns one', async () => {
+    const { store } = subject();
+    await put(store);
+    const notice = {
+      type: 'provider.unhealthy',
+      actor: 'health-monitor',
+      at: new Date('2026-01-02T04:00:00.001Z'),
+      detail: { provider: 'gvisor', reason: 'half a pair \ud800' },
+    } as const;
+    await store.events.recordNotice(notice);
+    const [noted, ...others] = await store.events.list({ limit: 10 });
+    expect(noted).toEqual({
+      ...notice,
+      id: expect.any(Number) as unknown,
+      workspaceId: null,
+      owner: noticeOwner,
+      detail: { provider: 'gvisor', reason: 'half a pair \ufffd' },
+    });
+    expect(others).toHaveLength(1);
+    const types = ['provider.unhealthy'] as const;
+    expect(await store.events.list({ types, limit: 10 })).toEqual([noted]);
+    expect(await store.events.list({ owner: 'owner-1', limit: 10 })).toEqual(others);
+    expect(await store.events.list({ owner: 'owner-1', types, limit: 10 })).toEqual([]);
+    expect(await store.events.prune(new Date('2026-01-03Z'))).toBe(1);
   });
 
   test('what changes nothing leaves no event', async () => {
@@ -199,7 +225,7 @@ export function eventTests(subject: () => Subject): void {
     await store.events.recordCall(two);
     await store.events.recordCall(three);
     await writtenAgo(justNow);
-    const behind = async (after: number): Promise<readonly string[]> =>
+    const behind = async (after: number): Promise<readonly unknown[]> =>
       (await store.events.list({ after, limit: 10 })).map(({ workspaceId }) => workspaceId);
     expect(await behind(0)).toEqual([one.workspaceId]);
     expect(await behind(first)).toEqual([]);

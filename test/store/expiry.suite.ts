@@ -79,13 +79,16 @@ export function expiryTests(subject: () => Subject): void {
     expect(await store.workspaces.remove(row.id, 'reaper')).toBe(true);
   });
 
-  test('every resting status expires, no changing one does', async () => {
+  test('every resting status expires, no changing one does, nor what is in a pool', async () => {
     const { store } = subject();
     const rows: Workspace[] = [];
     for (const status of workspaceStatuses) rows.push(await put(store, { status, ...hour }));
+    rows.push(await put(store, { status: 'error', pool: 'default', ...hour }));
     const claimed = await store.workspaces.claimExpired(at(3_600), [], 100);
     expect(new Set(claimed.map(({ id }) => id))).toEqual(
-      new Set(rows.filter(({ status }) => !isChanging(status)).map(({ id }) => id)),
+      new Set(
+        rows.filter(({ status, pool }) => !isChanging(status) && pool === null).map(({ id }) => id),
+      ),
     );
   });
 

@@ -66,6 +66,24 @@ export function listTests(subject: () => Subject): void {
     expect(await ids({ owner: 'b', status: 'error' })).toEqual(set());
   });
 
+  test('members of a pool are left out, unless those that wait are asked for', async () => {
+    const [mine, , warm] = await insertAll([
+      { status: 'error' },
+      { pool: 'default' },
+      { status: 'warm' },
+      { pool: 'default', status: 'error' },
+      { pool: 'default', status: 'destroying' },
+    ]);
+    const { workspaces } = subject().store;
+    const items = async (filters: Partial<WorkspaceQuery>): Promise<readonly Workspace[]> =>
+      (await workspaces.list({ limit: 10, ...filters })).items;
+    expect(await items({})).toEqual([mine]);
+    expect(await items({ status: 'error' })).toEqual([mine]);
+    expect(await items({ status: 'creating' })).toEqual([]);
+    expect(await items({ status: 'warm' })).toEqual([warm]);
+    expect(await items({ status: 'warm', owner: 'owner-1' })).toEqual([]);
+  });
+
   test('pages over equal times hold every row once', async () => {
     const createdAt = new Date('2026-01-01T00:00:00.123Z');
     const rows = await insertAll(Array.from({ length: 10 }, () => ({ createdAt })));

@@ -88,7 +88,9 @@ export function migrationTests(subject: () => Subject): void {
     const { database } = subject();
     const migrations = await readMigrations();
     await run(migrations.slice(0, 2));
-    for (const status of workspaceStatuses) {
+    // Of the others 004 tells.
+    const statuses = workspaceStatuses.filter((status) => status !== 'warm');
+    for (const status of statuses) {
       for (const expiresIn of ['30 days', '1.001 seconds', '9000 years', null]) {
         await database.query(
           `insert into kb.agent_workspaces (
@@ -105,22 +107,73 @@ export function migrationTests(subject: () => Subject): void {
         );
       }
     }
-    expect(await run(migrations)).toEqual(['lifecycle']);
+    expect(await run(migrations.slice(0, 3))).toEqual(['lifecycle']);
+    await run(migrations);
 
     const { workspaces } = subject().store;
     const rows = await workspaces.all();
-    expect(rows).toHaveLength(workspaceStatuses.length * 4);
+    expect(rows).toHaveLength(statuses.length * 4);
     for (const row of rows) {
       expect(row).toMatchObject({ sealedEnv: null, announced: false });
       expect(row.readyAt).toEqual(row.status === 'creating' ? null : row.createdAt);
     }
     const ttls = (status: string): Set<number | null> =>
       new Set(rows.filter((row) => row.status === status).map(({ ttlSeconds }) => ttlSeconds));
-    for (const status of workspaceStatuses) {
+    for (const status of statuses) {
       expect(ttls(status)).toEqual(new Set([2_592_000, 60, 2_147_483_647, null]));
     }
     // Whoever worked on them is of an older version, and gone.
     const taken = await workspaces.takeOver();
     expect(new Set(taken)).toEqual(new Set(rows.filter(({ status }) => isChanging(status))));
   });
+
+  test('004: rows and events of a 003 database are kept; what is warm without a pool is let go', async () => {
+    const { database, store } = subject();
+    const migrations = await readMigrations();
+    await run(migrations.slice(0, 3));
+    for (const status of workspaceStatuses) {
+      await database.query(
+        `insert into kb.agent_workspaces (
+           id, owner, container_type, provider, provider_workspace_id, image, deployment_mode,
+           lifecycle, status, status_reason, desired_state, network, resource_limits, metadata,
+           created_at, last_used_at, version
+         ) values (
+           gen_random_uuid(), 'owner-1', 'agent_workspace', 'gvisor', 'x', 'base', 'self-hosted',
+           'ephemeral', $1, 'why', 'running', 'nat',
+           '{"cpu": 1, "memory_bytes": 2, "disk_bytes": 3}', '{}', now(), now(), 7
+         )`,
+        [status],
+      );
+    }
+    await database.query(
+      `insert into kb.workspace_events (at, workspace_id, owner, actor, type, detail)
+       select now(), id, owner, 'x', type, '{}'
+         from kb.agent_workspaces, unnest(array['workspace.creating', 'tool.bash']) type`,
+    );
+    const read = (table: string, order: string): Promise<readonly Row[]> =>
+      database.query(`select * from kb.${table} order by ${order}`);
+    const rows = await read('agent_workspaces', 'id');
+    const events = await read('workspace_events', 'id');
+    expect(await run(migrations)).toEqual(['warm-pools']);
+
+    const gone = { status: 'destroying', status_reason: null, version: 8, operator: null };
+    const after = (await store.workspaces.all()).find(({ version }) => version === 8);
+    expect(await read('agent_workspaces', 'id')).toEqual(
+      rows.map((row) => ({
+        ...row,
+        ...(row['status'] === 'warm' && gone),
+        version: row['status'] === 'warm' ? version(8, row) : row['version'],
+        pool: null,
+        pool_key: null,
+        claimed_as: null,
+      })),
+    );
+    expect(await read('workspace_events', 'id')).toEqual(events);
+    expect(await store.workspaces.takeOver()).toContainEqual(after);
+  });
+}
+
+/** As the driver at hand gives a number of this column. */
+function version(number: number, row: Row): unknown {
+  return typeof row['version'] === 'string' ? String(number) : number;
 }

@@ -13,6 +13,8 @@ import { expiryTests } from './expiry.suite.ts';
 import { listTests } from './list.suite.ts';
 import { migrationTests } from './migrations.suite.ts';
 import { operatorTests } from './operators.suite.ts';
+import { claimTests } from './claims.suite.ts';
+import { poolTests } from './pools.suite.ts';
 import { tokenTests } from './tokens.suite.ts';
 import { workspaceTests } from './workspaces.suite.ts';
 
@@ -51,7 +53,8 @@ export function storeSuite(name: string, open: () => Promise<Databases>): void {
     });
     beforeEach(async () => {
       await current().database.query(
-        'truncate kb.agent_workspaces, kb.workspace_events, kb.api_tokens restart identity',
+        `truncate kb.agent_workspaces, kb.warm_pools, kb.workspace_events, kb.api_tokens
+          restart identity`,
       );
     });
     afterEach(async () => {
@@ -69,6 +72,12 @@ export function storeSuite(name: string, open: () => Promise<Databases>): void {
     });
     describe('admission', () => {
       admissionTests(current);
+    });
+    describe('pools', () => {
+      poolTests(current);
+    });
+    describe('claims', () => {
+      claimTests(current);
     });
     describe('expiry', () => {
       expiryTests(current);

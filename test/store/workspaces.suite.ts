@@ -37,6 +37,8 @@ const everyField: NewWorkspace = {
   ttlSeconds: 2_592_000,
   lastUsedAt: new Date('2026-06-30T23:59:59.999Z'),
   expiresAt: new Date('2026-10-25T01:30:00.001Z'),
+  pool: null,
+  poolKey: null,
 };
 
 const fresh = { statusReason: null, readyAt: null, version: 1 };
@@ -197,17 +199,18 @@ export function workspaceTests(subject: () => Subject): void {
     expect(await store.workspaces.all()).toEqual([older, younger]);
   });
 
-  test('countByProvider counts every state but destroying', async () => {
+  test('countByProvider counts every state but destroying, and no member of a pool', async () => {
     const { workspaces } = subject().store;
     expect(await workspaces.countByProvider()).toEqual(new Map());
     for (const status of workspaceStatuses) {
       await put(subject().store, { provider: 'gvisor', status });
     }
     await put(subject().store, { provider: 'memory' });
+    await put(subject().store, { provider: 'memory', pool: 'default', status: 'error' });
     await put(subject().store, { provider: 'e2b', status: 'destroying' });
     expect(await workspaces.countByProvider()).toEqual(
       new Map([
-        ['gvisor', workspaceStatuses.length - 1],
+        ['gvisor', workspaceStatuses.length - 2],
         ['memory', 1],
       ]),
     );

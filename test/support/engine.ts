@@ -12,7 +12,8 @@ import { askEngine, findEngine } from '../../src/host/docker/engine.ts';
 import { mountPoints } from '../../src/host/probes/disk.ts';
 import { findProgram } from '../../src/host/programs.ts';
 import { lastLines, run } from '../../src/host/run.ts';
-import { processesOfEngine } from './engine-strays.ts';
+import { endProcess, forgottenContainers, processesOfEngine } from './engine-strays.ts';
+import type { Stray } from './engine-strays.ts';
 
 export interface PrivateEngineOptions {
   /** Images of the shared engine that this one starts with. */
@@ -53,8 +54,10 @@ export interface PrivateEngine extends AsyncDisposable {
    * disk is there again after start().
    */
   cutPower(): Promise<void>;
-  /** Ids of containers that run though the engine does not know them: it was killed while it started them. */
-  strays(): Promise<readonly string[]>;
+  /** A crash after which it no longer knows these containers, though they run. */
+  forget(ids: readonly string[]): Promise<void>;
+  /** Containers that run though the engine does not know them: it was ended while it started them. */
+  strays(): Promise<readonly Stray[]>;
 }
 
 const startMs = 30_000;
@@ -79,6 +82,7 @@ export async function startPrivateEngine(
     stop: () => engine.stop('SIGTERM'),
     kill: () => engine.stop('SIGKILL'),
     cutPower: () => engine.cutPower(),
+    forget: (ids) => engine.forget(ids),
     strays: () => engine.strays(),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -151,20 +155,26 @@ class EngineProcesses implements AsyncDisposable {
     await rm(join(this.#directory, 'docker.pid'), { force: true });
   }
 
-  async strays(): Promise<readonly string[]> {
-    const known = new Set(
-      (await this.docker.listContainers({ all: true })).map(({ Id: id }) => id),
-    );
-    const running = await processesOfEngine(this.#directory);
-    return running.flatMap(({ containerId: id }) =>
-      id === undefined || known.has(id) ? [] : [id],
-    );
+  async forget(ids: readonly string[]): Promise<void> {
+    await this.#dockerd.stop('SIGKILL');
+    for (const id of ids) {
+      await rm(join(this.#directory, 'data', 'containers', id), { recursive: true });
+    }
+    await this.start();
+  }
+
+  async strays(): Promise<readonly Stray[]> {
+    return forgottenContainers(this.#directory, this.docker);
   }
 
   /** Live-restore keeps containers of a stopped engine running, so they are removed through a running one. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.start();
+      // No call of the engine reaches a frozen one.
+      for (const { pid, kind } of await processesOfEngine(this.#directory)) {
+        if (kind === 'sandbox') endProcess(pid);
+      }
       for (const { Id: id } of await this.docker.listContainers({ all: true })) {
         await this.docker.getContainer(id).remove({ force: true, v: true });
       }
@@ -229,15 +239,6 @@ class Daemon {
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     this.#child?.kill(signal);
     await withDeadline('the end of the private engine', stopMs, async () => this.#ended);
-  }
-}
-
-/** One that has ended with another, as a sandbox does with its shim, is no failure. */
-function endProcess(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 

@@ -64,6 +64,8 @@ export class ServerProcess implements AsyncDisposable {
         HOME: process.env['HOME'],
         NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
         EMERGENT_SKIP_SETUP: '1',
+        // What waits in a pool would be counted among what a test makes.
+        WORKSPACE_WARM_POOL_SIZE: '0',
         ...options.env,
       },
     });

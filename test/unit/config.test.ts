@@ -32,6 +32,8 @@ describe('loadConfig', () => {
       dockerHost: undefined,
       deploymentMode: 'self-hosted',
       maxConcurrent: 10,
+      warmPoolSize: 2,
+      warmPools: [],
       defaultTtlSeconds: 30 * 86_400,
       defaultLimits: { cpu: 2, memoryBytes: 4 * GiB, diskBytes: 10 * GiB },
       defaultImage: undefined,
@@ -63,6 +65,8 @@ describe('loadConfig', () => {
       DOCKER_HOST: 'tcp://engine:2375',
       WORKSPACE_DEPLOYMENT_MODE: 'managed',
       WORKSPACE_MAX_CONCURRENT: '3',
+      WORKSPACE_WARM_POOL_SIZE: '7',
+      WORKSPACE_WARM_POOLS: '[{"name":"python","size":1}]',
       WORKSPACE_DEFAULT_TTL: '90s',
       WORKSPACE_DEFAULT_CPU: '0.5',
       WORKSPACE_DEFAULT_MEMORY: '512M',
@@ -89,6 +93,8 @@ describe('loadConfig', () => {
       dockerHost: 'tcp://engine:2375',
       deploymentMode: 'managed',
       maxConcurrent: 3,
+      warmPoolSize: 7,
+      warmPools: [{ name: 'python', size: 1 }],
       defaultTtlSeconds: 90,
       defaultLimits: { cpu: 0.5, memoryBytes: GiB / 2, diskBytes: GiB },
       defaultImage: 'debian:12',
@@ -113,6 +119,8 @@ describe('loadConfig', () => {
       },
     );
     loadConfig(watched);
+    // The one that says where the others are.
+    read.add('EMERGENT_CONFIG');
     expect(settings.map(({ name }) => name).toSorted()).toEqual([...read].toSorted());
     for (const { what } of settings) expect(what).not.toBe('');
   });
@@ -123,7 +131,7 @@ describe('loadConfig', () => {
       ...['EMERGENT_LOG_LEVEL', 'WORKSPACE_DEPLOYMENT_MODE', 'WORKSPACE_DEFAULT_TTL'],
       ...['WORKSPACE_DEFAULT_CPU', 'WORKSPACE_DEFAULT_MEMORY', 'WORKSPACE_DEFAULT_DISK'],
       ...['WORKSPACE_ALLOW_UNSANDBOXED', 'WORKSPACE_MAX_CONCURRENT', 'EMERGENT_EVENT_RETENTION'],
-      'WORKSPACE_IDLE_FREEZE',
+      ...['WORKSPACE_IDLE_FREEZE', 'WORKSPACE_WARM_POOL_SIZE'],
     ]);
     const shown = settings.filter(({ name }) => values.has(name));
     expect(shown).toHaveLength(values.size);
@@ -132,8 +140,12 @@ describe('loadConfig', () => {
   });
 
   test('is frozen to the bottom', () => {
-    const config = loadConfig({ WORKSPACE_NAMESERVERS: '9.9.9.9' });
-    for (const part of [config, config.defaultLimits, config.nameservers]) {
+    const config = loadConfig({
+      WORKSPACE_NAMESERVERS: '9.9.9.9',
+      WORKSPACE_WARM_POOLS: '[{"name":"python","size":1}]',
+    });
+    const { defaultLimits, nameservers, warmPools } = config;
+    for (const part of [config, defaultLimits, nameservers, warmPools, ...warmPools]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
   });
@@ -149,6 +161,8 @@ describe('loadConfig', () => {
     DOCKER_HOST: ['engine:2375', 'ssh://root@engine', 'unix://', 'tcp://', '/run/docker.sock'],
     WORKSPACE_DEPLOYMENT_MODE: ['cloud'],
     WORKSPACE_MAX_CONCURRENT: ['0', '-1', '1.5', 'many', '100001'],
+    WORKSPACE_WARM_POOL_SIZE: ['-1', '1.5', 'few', '201'],
+    WORKSPACE_WARM_POOLS: ['python', '{}', '[1]', 'null', '[{"name":"a"}]'],
     WORKSPACE_DEFAULT_TTL: [
       '59s',
       '30',

@@ -9,7 +9,6 @@ import {
   toCreateRequest,
 } from '../schemas/create-workspace.ts';
 import { errorResponses, imageErrors, jsonBodyErrors } from '../schemas/error.ts';
-import { presentProvider, providerList } from '../schemas/provider.ts';
 import { id, noQuery } from '../schemas/text.ts';
 import {
   destroyedWorkspace,
@@ -81,26 +80,6 @@ export function workspaceRoutes(api: Api, { engine }: ApiContext): void {
         ...(cursor !== undefined && { cursor }),
       });
       return { items: page.items.map(presentWorkspace), next_cursor: page.nextCursor };
-    },
-  );
-
-  api.get(
-    '/agent/workspaces/providers',
-    {
-      schema: {
-        operationId: 'listProviders',
-        summary: 'Show every provider and its health',
-        tags,
-        querystring: noQuery,
-        response: {
-          200: answer('Every provider of this server.', providerList),
-          ...errorResponses(),
-        },
-      },
-    },
-    async () => {
-      const statuses = await engine.workspaces.providerStatuses();
-      return { providers: statuses.map(presentProvider) };
     },
   );
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toolNames } from '../../domain/events.ts';
+import { noticeTypes, toolNames } from '../../domain/events.ts';
 import type { EventType, WorkspaceEvent } from '../../domain/events.ts';
 import { workspaceStatuses } from '../../domain/workspace.ts';
 import { id, position, timestamp } from './text.ts';
@@ -10,6 +10,7 @@ const eventTypes: readonly EventType[] = [
   'workspace.memory_exceeded',
   'workspace.disk_nearly_full',
   ...toolNames.map((tool) => `tool.${tool}` as const),
+  ...noticeTypes,
 ];
 const eventType = z.enum(eventTypes);
 
@@ -35,8 +36,10 @@ const event = z
   .object({
     id: z.int().describe('Rises with every event.'),
     at: timestamp,
-    workspace_id: id,
-    owner: z.string().describe('The id of the token that owns the workspace.'),
+    workspace_id: id.nullable().describe('Null: it happened to the server itself.'),
+    owner: z
+      .string()
+      .describe('The id of the token that owns the workspace, or a part of the server.'),
     actor: z.string().describe('Who did it: the id of a token, or a part of the server.'),
     type: eventType,
     detail: z.record(z.string(), z.unknown()),

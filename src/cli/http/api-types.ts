@@ -67,9 +67,49 @@ export interface ProviderStatus {
   readonly status: string;
   readonly reason: string | null;
   readonly remedy: string | null;
+  readonly cooling_down: { readonly until: string; readonly reason: string } | null;
   readonly active_workspaces: number;
-  readonly capabilities: { readonly isolation: string };
+  /** Null: it is not configured. */
+  readonly capabilities: { readonly isolation: string } | null;
   readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface SelectionQuery {
+  readonly provider?: string;
+  readonly container_type?: string;
+  readonly deployment_mode?: string;
+}
+
+/** What a create would try, from the front. */
+export interface Selection {
+  readonly provider: string;
+  readonly container_type: string;
+  readonly deployment_mode: string;
+  readonly order: readonly { readonly name: string; readonly why: string }[];
+  readonly left_out: readonly { readonly name: string; readonly reason: string }[];
+}
+
+export interface WarmPool {
+  readonly name: string;
+  readonly size: number;
+  readonly ready: number;
+  readonly creating: number;
+  readonly provider: string | null;
+  readonly image: string;
+  readonly resource_limits: {
+    readonly cpu: number;
+    readonly memory: string;
+    readonly disk: string;
+  };
+  readonly network: string;
+  readonly state: string;
+  readonly reason: string | null;
+}
+
+export interface WarmPoolReport {
+  readonly pools: readonly WarmPool[];
+  readonly hits: Readonly<Record<string, number>>;
+  readonly misses: Readonly<Record<string, number>>;
 }
 
 export interface Token {
@@ -139,7 +179,8 @@ export type OutputEvent =
 export interface WorkspaceEvent {
   readonly id: number;
   readonly at: string;
-  readonly workspace_id: string;
+  /** Null: it happened to the server itself. */
+  readonly workspace_id: string | null;
   readonly actor: string;
   readonly type: string;
   readonly detail: Readonly<Record<string, unknown>>;

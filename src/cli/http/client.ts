@@ -114,6 +114,28 @@ export class ApiClient {
     return (body as { providers: readonly api.ProviderStatus[] }).providers;
   }
 
+  /** Which providers a create would try now, and why. */
+  async explainSelection(query: api.SelectionQuery): Promise<api.Selection> {
+    const path = '/agent/workspaces/providers/selection';
+    const call = { method: 'GET', path, query: { ...query } } as const;
+    return (await this.#transport.json(call)) as api.Selection;
+  }
+
+  async warmPools(signal?: AbortSignal): Promise<api.WarmPoolReport> {
+    return (await this.#transport.json({
+      method: 'GET',
+      path: '/agent/workspaces/pool',
+      ...(signal && { signal }),
+    })) as api.WarmPoolReport;
+  }
+
+  /** Without a name, the pool for plain requests. */
+  async resizeWarmPool(name: string | undefined, size: number): Promise<api.WarmPoolReport> {
+    const json = { ...(name !== undefined && { name }), size };
+    const call = { method: 'PATCH', path: '/agent/workspaces/pool', json } as const;
+    return (await this.#transport.json(call)) as api.WarmPoolReport;
+  }
+
   /** Runs a command; the last event is its result. Abort, or stop reading, and the server ends it. */
   async *bash(
     id: string,

@@ -11,7 +11,7 @@ const connectMs = 10_000;
 const keepAliveMs = 30_000;
 
 export interface Exchange {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Readable;

@@ -35,7 +35,8 @@ export async function resolveIdInLog(client: ApiClient, text: string): Promise<s
   const full = fullIdIn(text);
   if (full !== undefined) return full;
   const { items } = await client.events.newest({}, searchedEvents);
-  const ids = [...(await idsOf(client)), ...items.map((event) => event.workspace_id)];
+  const logged = items.map((event) => event.workspace_id).filter((id) => id !== null);
+  const ids = [...(await idsOf(client)), ...logged];
   return only(text, ids, {
     code: 'workspace_not_found',
     message: `no workspace's id begins with ${text}, and none of the latest events' does`,

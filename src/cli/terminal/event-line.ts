@@ -8,7 +8,7 @@ export function eventLine(event: WorkspaceEvent): string {
   const facts = Object.entries(event.detail).map(([name, value]) => `${name}=${shown(value)}`);
   return [
     oneLine(event.at),
-    oneLine(event.workspace_id.slice(0, 8)),
+    oneLine((event.workspace_id ?? '-').slice(0, 8)).padEnd(8),
     oneLine(event.type).padEnd(typeWidth),
     oneLine([...facts, `by=${shortActor(event.actor)}`].join(' ')),
   ].join('  ');

@@ -9,7 +9,7 @@ export function styled(style: Style, text: string, stream: { isTTY?: boolean }):
 }
 
 const good = new Set(['ready', 'healthy', 'warm', 'running', 'done']);
-const bad = new Set(['error', 'unhealthy', 'failed']);
+const bad = new Set(['error', 'unhealthy', 'failed', 'blocked']);
 
 export function styledState(state: string, text: string, stream: { isTTY?: boolean }): string {
   if (good.has(state)) return styled('green', text, stream);

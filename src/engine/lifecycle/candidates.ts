@@ -1,5 +1,6 @@
 import { EmergentError } from '../../domain/errors.ts';
-import type { SelectionRules } from '../../domain/selection.ts';
+import type { SelectionRequest, SelectionRules } from '../../domain/selection.ts';
+import type { WorkspaceDefaults } from '../new-workspace.ts';
 import type { Providers } from '../providers.ts';
 
 /** A provider that will not, or did not, make the workspace. */
@@ -15,10 +16,27 @@ export interface Candidates {
   readonly explicit: boolean;
 }
 
+export interface SelectionSettings {
+  readonly defaults: Pick<WorkspaceDefaults, 'deploymentMode'>;
+  readonly allowUnsandboxed: boolean;
+}
+
+/** What holds for a choice among the providers, where the request does not say otherwise. */
+export function rulesFor(
+  { containerType = 'agent_workspace', deploymentMode }: SelectionRequest,
+  { defaults, allowUnsandboxed }: SelectionSettings,
+): SelectionRules {
+  return {
+    allowUnsandboxed,
+    containerType,
+    deploymentMode: deploymentMode ?? defaults.deploymentMode,
+  };
+}
+
 /** The providers to try, best first; an explicit choice is the only one. Fails when there is none. */
 export async function candidatesFor(
   wanted: string,
-  providers: Providers,
+  providers: Pick<Providers, 'requireHealthy' | 'select'>,
   rules: SelectionRules,
 ): Promise<Candidates> {
   if (wanted !== 'auto') {
@@ -40,13 +58,13 @@ export function noneCan(failures: readonly Failure[]): EmergentError {
   );
 }
 
-/** The candidates behind the one that failed; undefined: there are none. */
+/** The candidates behind those that failed. Fails when there are none. */
 export function behind(
   { order, leftOut, explicit }: Candidates,
-  failed: Failure,
-): Candidates | undefined {
-  const [next, ...rest] = order.slice(order.indexOf(failed.name) + 1);
-  return next === undefined
-    ? undefined
-    : { order: [next, ...rest], leftOut: [...leftOut, failed], explicit };
+  failures: readonly Failure[],
+): Candidates {
+  const failed = new Set(failures.map(({ name }) => name));
+  const [next, ...rest] = order.filter((name) => !failed.has(name));
+  if (next === undefined) throw noneCan([...leftOut, ...failures]);
+  return { order: [next, ...rest], leftOut: [...leftOut, ...failures], explicit };
 }

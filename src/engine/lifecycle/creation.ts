@@ -6,6 +6,10 @@ import type { Actor } from '../../domain/events.ts';
 import type { CreatedSandbox } from '../../domain/provider.ts';
 import type { NewWorkspace } from '../../domain/store.ts';
 import type { Workspace } from '../../domain/workspace.ts';
+import { adopt, rest } from './adoption.ts';
+import type { Adoption } from './adoption.ts';
+import { AttemptCounts, Attempts } from './attempts.ts';
+import type { Attempt } from './attempts.ts';
 import { begin } from './begin.ts';
 import { noneCan } from './candidates.ts';
 import type { Candidates, Failure } from './candidates.ts';
@@ -16,6 +20,7 @@ import { noteReducedIsolation } from './isolation-warning.ts';
 import { recordEnd } from './record-end.ts';
 import { limitReached } from './refusals.ts';
 import { startSandbox } from './start-progress.ts';
+import { UncleanAttempt } from './unclean-attempt.ts';
 
 const abandonDeadlineMs = 30_000;
 
@@ -24,6 +29,7 @@ const abandonDeadlineMs = 30_000;
  * created. One row is one create, also when several providers are tried; nothing of a failed one stays.
  */
 export class Creation {
+  readonly counts = new AttemptCounts();
   readonly #context: LifecycleContext;
   readonly #destruction: Destruction;
 
@@ -41,42 +47,48 @@ export class Creation {
   }
 
   /**
-   * From an admitted row to a ready workspace; a destroy or `signal` calls it off. An attempt that could not be
-   * cleaned up ends the row's use: UncleanAttempt.
+   * From an admitted row to a ready workspace, or to a warm one where the row is a pool's; a destroy or `signal`
+   * calls it off. With `adoption` its sandbox was waiting, and is only made if that turns out to be dead. An attempt
+   * that could not be cleaned up ends the row's use: UncleanAttempt.
    */
   run(
     workspace: Workspace,
     candidates: Candidates,
     by: Actor,
     signal: AbortSignal,
+    adoption?: Adoption,
   ): Promise<Workspace> {
     const { changes } = this.#context;
     return changes.run(workspace.id, 'creating', (calledOff) =>
-      this.#tryAll(workspace, candidates, by, AbortSignal.any([signal, calledOff])),
+      this.#tryAll(
+        { workspace, candidates, by, adoption, signal: AbortSignal.any([signal, calledOff]) },
+        new Attempts(workspace, { ...this.#context, counts: this.counts }),
+      ),
     );
   }
 
-  async #tryAll(
-    workspace: Workspace,
-    { order, leftOut, explicit }: Candidates,
-    by: Actor,
-    signal: AbortSignal,
-  ): Promise<Workspace> {
-    const failures: Failure[] = [];
-    let current = workspace;
-    for (const name of order) {
+  async #tryAll(order: Order, attempts: Attempts): Promise<Workspace> {
+    const { candidates, by, signal } = order;
+    const { clock } = this.#context;
+    let current = order.workspace;
+    for (const [index, name] of candidates.order.entries()) {
+      const startedAt = clock.monotonic();
       try {
-        current = await this.#moveTo(current, name, failures, by);
-        return await this.#make(current, { leftOut, failures }, by, signal);
+        current = await this.#moveTo(current, name, attempts.failures, by);
+        return await this.#make({ ...order, workspace: current }, attempts, startedAt);
       } catch (error) {
-        if (error instanceof UncleanAttempt) throw error;
-        const last = signal.aborted || explicit || isCallersFault(error);
+        const unclean = error instanceof UncleanAttempt;
+        const why = unclean ? error.why : error;
+        const blamed = !signal.aborted && !isCallersFault(why);
+        const last = signal.aborted || candidates.explicit || isCallersFault(why);
+        const next = last ? undefined : candidates.order[index + 1];
+        attempts.failed(name, Math.round(clock.monotonic() - startedAt), why, { next, blamed });
+        if (unclean) throw error.among(attempts.failures, last);
         if (last) throw await this.#giveUp(current, error, by);
-        this.#context.log.warn('create failed', { provider: name, err: error });
-        failures.push({ name, reason: reasonOf(error) });
       }
     }
-    throw await this.#giveUp(current, noneCan([...leftOut, ...failures]), by);
+    const none = noneCan([...candidates.leftOut, ...attempts.failures]);
+    throw await this.#giveUp(current, none, by);
   }
 
   async #moveTo(
@@ -97,22 +109,51 @@ export class Creation {
     return moved ?? throwDestroyed(workspace.id);
   }
 
-  async #make(
+  async #make(order: Order, attempts: Attempts, startedAt: number): Promise<Workspace> {
+    const { workspace, candidates, by, signal } = order;
+    const { clock } = this.#context;
+    const instead = [...candidates.leftOut, ...attempts.failures];
+    const warned = await noteReducedIsolation(this.#context, workspace, instead);
+    const made = await this.#sandbox(order, attempts);
+    const cloned = await this.#orRemoved(workspace, () => this.#furnish(workspace, by, signal));
+    const attempt: Attempt = {
+      provider: workspace.provider,
+      result: made.result,
+      ms: Math.round(clock.monotonic() - startedAt),
+    };
+    const metadata = {
+      ...{ ...made.sandbox.metadata, ...cloned, ...warned },
+      attempts: [...attempts.all, attempt],
+    };
+    const ready = await this.#settle(workspace, { ...made.sandbox, metadata }, by);
+    attempts.succeeded(attempt);
+    return ready;
+  }
+
+  /** What a pool is for waits from now on; anything else gets its repository. */
+  async #furnish(
     workspace: Workspace,
-    { leftOut, failures }: { readonly leftOut: readonly Failure[]; readonly failures: Failure[] },
     by: Actor,
     signal: AbortSignal,
-  ): Promise<Workspace> {
-    const { clock, log } = this.#context;
-    const startedAt = clock.monotonic();
-    const warned = await noteReducedIsolation(this.#context, workspace, [...leftOut, ...failures]);
-    const created = await this.#createSandbox(workspace, by, signal);
-    const cloned = await this.#clone(workspace, by, signal);
-    const metadata = { ...created.metadata, ...cloned, ...warned };
-    const ready = await this.#settle(workspace, { ...created, metadata }, failures, by);
-    const ms = Math.round(clock.monotonic() - startedAt);
-    log.info('workspace created', { workspace: workspace.id, provider: workspace.provider, ms });
-    return ready;
+  ): Promise<CreatedSandbox['metadata']> {
+    if (workspace.pool === null) return cloneRepository(this.#context, workspace, by, signal);
+    await rest(this.#context, workspace, signal);
+    return {};
+  }
+
+  /** What waits is taken only where it waits: any other provider makes its own. */
+  async #sandbox(
+    { workspace, by, signal, adoption }: Order,
+    { all: earlier }: Attempts,
+  ): Promise<{ readonly sandbox: CreatedSandbox; readonly result: 'adopted' | 'created' }> {
+    if (adoption && earlier.length === 0) {
+      const work = (): Promise<boolean> => adopt(this.#context, workspace, adoption, signal);
+      if (await this.#orRemoved(workspace, work)) {
+        const sandbox = { limits: workspace.resourceLimits, metadata: {} };
+        return { sandbox, result: 'adopted' };
+      }
+    }
+    return { sandbox: await this.#createSandbox(workspace, by, signal), result: 'created' };
   }
 
   /** Nothing of the sandbox is left when this fails; if that cannot be told, it is an UncleanAttempt. */
@@ -147,14 +188,10 @@ export class Creation {
     }
   }
 
-  /** The same holds for this. */
-  async #clone(
-    workspace: Workspace,
-    by: Actor,
-    signal: AbortSignal,
-  ): Promise<CreatedSandbox['metadata']> {
+  /** For what is done in a sandbox that is there: the same holds. */
+  async #orRemoved<T>(workspace: Workspace, work: () => Promise<T>): Promise<T> {
     try {
-      return await cloneRepository(this.#context, workspace, by, signal);
+      return await work();
     } catch (error) {
       await this.#destruction.removeSandbox(workspace).catch(async (failure: unknown) => {
         throw await this.#leaveUnclean(workspace, error, failure);
@@ -163,35 +200,28 @@ export class Creation {
     }
   }
 
-  async #settle(
-    workspace: Workspace,
-    created: CreatedSandbox,
-    failures: readonly Failure[],
-    by: Actor,
-  ): Promise<Workspace> {
+  async #settle(workspace: Workspace, created: CreatedSandbox, by: Actor): Promise<Workspace> {
     const { store, specs, clock } = this.#context;
+    const { provider, pool } = workspace;
     const ready = await store
       .transition(workspace.id, {
         from: ['creating'],
-        to: 'ready',
+        to: pool === null ? 'ready' : 'warm',
         own: true,
         changes: {
-          readyAt: clock.now(),
+          // What waits in a pool holds nothing of anybody's.
+          ...(pool === null && { readyAt: clock.now() }),
           ...specs.withoutCredentials(workspace),
           resourceLimits: created.limits,
-          metadata: {
-            ...workspace.metadata,
-            ...created.metadata,
-            ...(failures.length > 0 && { attempts: failures }),
-          },
+          metadata: { ...workspace.metadata, ...created.metadata },
         },
         by,
-        detail: { provider: workspace.provider },
+        detail: pool === null ? { provider } : { provider, pool },
       })
       .catch(async (error: unknown) => {
         // The row may say `ready` or `creating` now. Both fit a sandbox that is there, so it stays.
         await this.#context.releases.release(workspace.id);
-        throw new UncleanAttempt(workspace.provider, error);
+        throw new UncleanAttempt(provider, error, 'final');
       });
     if (ready) return ready;
     // Another server has the row. One that destroys it may not have seen this sandbox; one that went on with
@@ -239,17 +269,13 @@ export class Creation {
   }
 }
 
-/** The row is left to the reconciler, in the hands of `provider`; `why` is for the caller. */
-export class UncleanAttempt extends Error {
-  override readonly name = 'UncleanAttempt';
-  readonly provider: string;
-  readonly why: unknown;
-
-  constructor(provider: string, why: unknown) {
-    super(reasonOf(why));
-    this.provider = provider;
-    this.why = why;
-  }
+/** What is to be created, for whom. */
+interface Order {
+  readonly workspace: Workspace;
+  readonly candidates: Candidates;
+  readonly by: Actor;
+  readonly adoption: Adoption | undefined;
+  readonly signal: AbortSignal;
 }
 
 function throwDestroyed(id: string): never {

@@ -4,6 +4,7 @@ import { withDeadline } from '../../base/deadline.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ExecProcess, ExecRequest } from '../../domain/exec.ts';
 import type { FileContent, ReadOptions, WriteOptions, WrittenFile } from '../../domain/provider.ts';
+import { guestAdopt } from './adopt.ts';
 import { toEmergentError } from './errors.ts';
 import { BulkLink } from './bulk.ts';
 import { GuestFiles } from './files.ts';
@@ -89,6 +90,11 @@ export class GuestSandbox {
 
   exec(request: ExecRequest, signal: AbortSignal): Promise<ExecProcess> {
     return startProcess(this.#commands, request, signal);
+  }
+
+  /** Commands that are started from now on have this environment, in place of what was given before. */
+  adopt(env: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    return guestAdopt(this.#transport, env, signal);
   }
 
   stats(signal: AbortSignal): Promise<GuestStats> {

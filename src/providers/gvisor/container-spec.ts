@@ -79,7 +79,7 @@ const distantPidsLimit = 32_768;
 /** The engine's request for one workspace. Pure, so that every flag can be checked without an engine. */
 export function containerOptions(
   spec: SandboxSpec,
-  image: ImageFacts,
+  image: Omit<ImageFacts, 'id'>,
   settings: ContainerSettings,
   tokenHash: string,
 ): Docker.ContainerCreateOptions {
@@ -132,7 +132,7 @@ const agentPrefix = 'EMERGENT_';
 
 function environment(
   spec: SandboxSpec,
-  image: ImageFacts,
+  image: Omit<ImageFacts, 'id'>,
   settings: ContainerSettings,
   tokenHash: string,
 ): string[] {

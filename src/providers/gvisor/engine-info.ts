@@ -17,6 +17,8 @@ export interface EngineInfo {
   readonly version: string;
   readonly architecture: string;
   readonly cpus: number;
+  /** All that its host has. */
+  readonly memoryBytes: number;
   readonly storageDriver: string;
   readonly operatingSystem: string;
   /** Of its containers. */
@@ -72,6 +74,7 @@ export function parseInfo(info: Readonly<Record<string, unknown>>): EngineInfo {
     version: String(info['ServerVersion']),
     architecture: String(info['Architecture']),
     cpus: Number(info['NCPU']),
+    memoryBytes: Number(info['MemTotal']),
     storageDriver: String(info['Driver']),
     operatingSystem: text('OperatingSystem') ?? '',
     osType: text('OSType') === 'windows' ? 'windows' : 'linux',

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { withDeadline } from '../../base/deadline.ts';
 import type { Log } from '../../base/log.ts';
 import { reasonOf } from '../../base/reason.ts';
+import { RecentMedian } from '../../base/recent-median.ts';
 import { runSteps } from '../../base/steps.ts';
 import type { Step } from '../../base/steps.ts';
 import { EmergentError } from '../../domain/errors.ts';
@@ -22,7 +23,6 @@ import type { Prepared } from './prepared.ts';
 import type { RuntimeTrials } from './runtime-trials.ts';
 import { StartSteps } from './start-steps.ts';
 import type { ContainerDefaults, OnProgress } from './start-steps.ts';
-import { StartupTimes } from './startup-times.ts';
 import { stepFailure } from './step-failure.ts';
 
 export interface LifecycleParts {
@@ -52,7 +52,7 @@ const wipePausesMs = [0, 50, 100, 200, 400, 800, 1_600, 3_200] as const;
 export class Lifecycle {
   readonly #parts: LifecycleParts;
   readonly #steps: StartSteps;
-  readonly startupTimes = new StartupTimes();
+  readonly startupTimes = new RecentMedian();
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts;

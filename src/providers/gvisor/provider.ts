@@ -1,5 +1,6 @@
-import { freemem } from 'node:os';
+import { totalmem } from 'node:os';
 import type Docker from 'dockerode';
+import { freeResources } from '../../base/free-resources.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ExecProcess, ExecRequest } from '../../domain/exec.ts';
 import type {
@@ -15,6 +16,7 @@ import type {
   SandboxSpec,
   SandboxStats,
   StartProgress,
+  WarmSandboxes,
   WorkspaceProvider,
   WriteOptions,
   WrittenFile,
@@ -32,6 +34,7 @@ import type { Prepared } from './prepared.ts';
 import { RuntimeTrials } from './runtime-trials.ts';
 import { SandboxUses } from './stats/sandbox-stats.ts';
 import { sweep } from './sweep.ts';
+import { WarmContainers } from './warm.ts';
 
 interface ProviderOptions extends ContainerEngineOptions {
   readonly profile: ContainerProfile;
@@ -45,6 +48,7 @@ export class ContainerProvider implements WorkspaceProvider {
   readonly name: string;
   readonly toolProgram = ['/.emergent/agent', 'tool'] as const;
   readonly processes: SandboxProcesses;
+  readonly warm: WarmSandboxes;
   readonly #options: ProviderOptions;
   readonly #docker: Docker;
   readonly #prepared: Prepared;
@@ -85,6 +89,8 @@ export class ContainerProvider implements WorkspaceProvider {
     const { disks } = this.#disks;
     this.#uses = new SandboxUses({ docker, containers, disks, guests: this.#guests, ...options });
     this.processes = processesOf(this.#guests);
+    const { prepared, images } = engine;
+    this.warm = new WarmContainers({ prepared, images, guests: this.#guests });
   }
 
   create(
@@ -156,7 +162,7 @@ export class ContainerProvider implements WorkspaceProvider {
       features: {
         persistence: true,
         snapshots: false,
-        warmPool: false,
+        warmPool: true,
         processes: true,
         terminals: true,
         tools: true,
@@ -164,8 +170,9 @@ export class ContainerProvider implements WorkspaceProvider {
         stats: true,
       },
       requires: ['docker'],
-      startupMs: this.#lifecycle.startupTimes.median,
-      available: engine ? { cpu: engine.cpus, memoryBytes: freemem() } : null,
+      startupMs: this.#lifecycle.startupTimes.value,
+      // An engine elsewhere, or in a virtual machine, has other memory, and does not say how much of it is free.
+      available: engine?.memoryBytes === totalmem() ? freeResources(engine.cpus) : null,
     });
   }
 

@@ -1,5 +1,7 @@
+import { withDeadline } from '../../base/deadline.ts';
 import { reasonOf } from '../../base/reason.ts';
 import type { Step } from '../../base/steps.ts';
+import { EmergentError } from '../../domain/errors.ts';
 import type { SandboxRef, SandboxSpec, StartProgress } from '../../domain/provider.ts';
 import { notRunning } from '../guest/not-running.ts';
 import type { ContainerProfile } from './container-profile.ts';
@@ -39,6 +41,7 @@ interface Parts {
 }
 
 const undoDeadlineMs = 60_000;
+const environmentMs = 10_000;
 
 /** The steps, with their undos, that bring a sandbox up from nothing, from its volume or from its container. */
 export class StartSteps {
@@ -84,9 +87,12 @@ export class StartSteps {
 
   /** What runs already is only asked whether it is ready. */
   startAgain(spec: SandboxSpec, state: ContainerState, signal: AbortSignal): readonly Step[] {
-    const agent = this.#agent(spec, signal);
-    if (state.running && !state.paused) return [agent];
-    return [this.#restart(spec, state, signal), agent];
+    const runs = state.running && !state.paused;
+    return [
+      ...(runs ? [] : [this.#restart(spec, state, signal)]),
+      this.#agent(spec, signal),
+      ...(Object.keys(spec.env).length > 0 ? [this.#environment(spec, signal)] : []),
+    ];
   }
 
   #image(
@@ -215,6 +221,29 @@ export class StartSteps {
             throw unsuitable(spec.image, 'names a USER that is not in its /etc/passwd', error);
           }
           throw notRunning(`the container ${spec.sandboxName}`, container.end, error);
+        }
+        return undefined;
+      },
+    };
+  }
+
+  /**
+   * A container that was adopted has none of it, and an agent that has just started does not know what an earlier one
+   * was told. One that cannot be told was never adopted: its container has it.
+   */
+  #environment(spec: SandboxSpec, signal: AbortSignal): Step {
+    return {
+      name: 'environment',
+      run: async () => {
+        try {
+          await withDeadline(
+            'giving the sandbox its environment',
+            environmentMs,
+            (inner) => this.#parts.guests.of(spec).adopt(spec.env, inner),
+            signal,
+          );
+        } catch (error) {
+          if (!(error instanceof EmergentError) || error.code !== 'unsupported') throw error;
         }
         return undefined;
       },

@@ -1,10 +1,11 @@
 import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
-import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
+import { freeResources } from '../../base/free-resources.ts';
 import { reasonOf } from '../../base/reason.ts';
+import { RecentMedian } from '../../base/recent-median.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ExecProcess, ExecRequest } from '../../domain/exec.ts';
 import type {
@@ -18,6 +19,7 @@ import type {
   SandboxRef,
   SandboxSpec,
   SandboxStats,
+  WarmSandboxes,
   WorkspaceProvider,
   WriteOptions,
   WrittenFile,
@@ -35,7 +37,6 @@ export interface MemoryProviderOptions {
   readonly graceMs?: number;
 }
 
-const keptSamples = 32;
 const metadata = { isolation: 'none', limits_enforced: false } as const;
 
 /**
@@ -44,14 +45,15 @@ const metadata = { isolation: 'none', limits_enforced: false } as const;
  * disposing of it removes every sandbox. Limits, images and networks are accepted and not enforced.
  */
 export class MemoryProvider implements WorkspaceProvider {
-  readonly name = 'memory';
+  readonly name: string = 'memory';
   readonly toolProgram?: readonly [string, string];
   readonly processes: SandboxProcesses;
+  readonly warm: WarmSandboxes;
   readonly #root: string;
   readonly #clock: Clock;
   readonly #graceMs: number;
   readonly #sandboxes = new Map<string, MemorySandbox>();
-  readonly #startMs: number[] = [];
+  readonly #startupTimes = new RecentMedian();
 
   constructor(options: MemoryProviderOptions) {
     if (options.agentPath !== undefined) this.toolProgram = [options.agentPath, 'tool'];
@@ -65,6 +67,17 @@ export class MemoryProvider implements WorkspaceProvider {
       signal: async (ref, id, name, signal) => this.#find(ref, signal).signal(id, name),
       input: async (ref, id, data, signal) => this.#find(ref, signal).input(id, data),
       resize: async (ref, id, _size, signal) => this.#find(ref, signal).resize(id),
+    };
+    this.warm = {
+      // Images are accepted and not used: what is made of one never changes.
+      fingerprint: async ({ image }) => image,
+      rest: async (ref, signal) => {
+        this.#find(ref, signal).requireRunning();
+      },
+      rouse: () => undefined,
+      adopt: async (ref, { env }, signal) => {
+        this.#find(ref, signal).adopt(env);
+      },
     };
   }
 
@@ -86,8 +99,7 @@ export class MemoryProvider implements WorkspaceProvider {
         cause: new AggregateError([error, ...leftovers], 'a sandbox could not be made'),
       });
     }
-    this.#startMs.push(this.#clock.monotonic() - startedAt);
-    if (this.#startMs.length > keptSamples) this.#startMs.shift();
+    this.#startupTimes.add(this.#clock.monotonic() - startedAt);
     return { limits: spec.limits, metadata };
   }
 
@@ -154,7 +166,7 @@ export class MemoryProvider implements WorkspaceProvider {
       features: {
         persistence: true,
         snapshots: false,
-        warmPool: false,
+        warmPool: true,
         processes: true,
         terminals: false,
         tools: this.toolProgram !== undefined,
@@ -162,8 +174,8 @@ export class MemoryProvider implements WorkspaceProvider {
         stats: true,
       },
       requires: [],
-      startupMs: median(this.#startMs),
-      available: { cpu: availableParallelism(), memoryBytes: freemem() },
+      startupMs: this.#startupTimes.value,
+      available: freeResources(),
     };
   }
 
@@ -201,8 +213,4 @@ export class MemoryProvider implements WorkspaceProvider {
     if (sandbox) return sandbox;
     throw new EmergentError('sandbox_unreachable', `there is no sandbox named ${ref.sandboxName}`);
   }
-}
-
-function median(values: readonly number[]): number | null {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? null;
 }

@@ -53,6 +53,7 @@ export class MemorySandbox {
   readonly #use = new ProcessUse();
   #state: 'running' | 'stopped' | 'removed' = 'running';
   #stoppedAt: Date | undefined;
+  #env: Readonly<Record<string, string>>;
 
   constructor(options: MemorySandboxOptions) {
     this.#options = options;
@@ -60,6 +61,7 @@ export class MemorySandbox {
     this.#staging = join(options.home, 'staging');
     this.#createdAt = options.clock.now();
     this.#processes = new ProcessTable(options.clock);
+    this.#env = options.env;
   }
 
   async make(): Promise<void> {
@@ -77,35 +79,41 @@ export class MemorySandbox {
     return this.#processes.find(request.id);
   }
 
+  /** For commands that are started from now on. */
+  adopt(env: Readonly<Record<string, string>>): void {
+    this.requireRunning();
+    this.#env = env;
+  }
+
   listProcesses(): readonly ProcessInfo[] {
-    this.#requireRunning();
+    this.requireRunning();
     return this.#processes.list();
   }
 
   attach(id: string, options: AttachOptions, signal: AbortSignal): AsyncIterable<OutputEvent> {
-    this.#requireRunning();
+    this.requireRunning();
     return this.#processes.attach(id, options, signal);
   }
 
   async signal(id: string, name: ProcessSignal): Promise<void> {
-    this.#requireRunning();
+    this.requireRunning();
     await this.#processes.signal(id, name);
   }
 
   async input(id: string, data: Uint8Array): Promise<void> {
-    this.#requireRunning();
+    this.requireRunning();
     await this.#processes.input(id, data);
   }
 
   /** No process here has a terminal. */
   async resize(id: string): Promise<void> {
-    this.#requireRunning();
+    this.requireRunning();
     this.#processes.find(id);
     throw new EmergentError('wrong_state', `process ${id} has no terminal`);
   }
 
   async readFile(path: string, options?: ReadOptions): Promise<FileContent> {
-    this.#requireRunning();
+    this.requireRunning();
     return readSandboxFile(this.#directory, path, options);
   }
 
@@ -115,7 +123,7 @@ export class MemorySandbox {
     signal: AbortSignal,
     options?: WriteOptions,
   ): Promise<WrittenFile> {
-    this.#requireRunning();
+    this.requireRunning();
     const place = { directory: this.#directory, staging: this.#staging };
     return writeSandboxFile(place, path, content, signal, options);
   }
@@ -133,7 +141,7 @@ export class MemorySandbox {
       throw new EmergentError('files_lost', `there is no directory ${this.#directory}`);
     }
     if (this.#state === 'stopped') this.#state = 'running';
-    this.#requireRunning();
+    this.requireRunning();
   }
 
   async remove(signal: AbortSignal): Promise<void> {
@@ -184,7 +192,7 @@ export class MemorySandbox {
   }
 
   async #start(request: ExecRequest, detached: boolean): Promise<HostProcess> {
-    this.#requireRunning();
+    this.requireRunning();
     if (request.pty) throw new EmergentError('unsupported', 'memory has no terminals');
     using _ = this.#processes.reserve(request.id);
     const cwd = await this.#workdir(request.workdir ?? '.');
@@ -193,7 +201,7 @@ export class MemorySandbox {
       argv: request.argv,
       cwd,
       // Nothing of the server's own environment: it holds the server's secrets.
-      env: { PATH: searchPath, HOME: this.#directory, ...this.#options.env, ...request.env },
+      env: { PATH: searchPath, HOME: this.#directory, ...this.#env, ...request.env },
       stdin: request.stdin ?? false,
       attached: !detached,
       log,
@@ -204,7 +212,7 @@ export class MemorySandbox {
     // Stopped or removed meanwhile: whoever did that has not seen this process.
     await process.kill('SIGKILL');
     await process.ended;
-    this.#requireRunning();
+    this.requireRunning();
     return process;
   }
 
@@ -214,7 +222,7 @@ export class MemorySandbox {
     await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
   }
 
-  #requireRunning(): void {
+  requireRunning(): void {
     if (this.#state === 'running') return;
     throw new EmergentError('sandbox_unreachable', `the sandbox is ${this.#state}`);
   }

@@ -24,6 +24,7 @@ export async function claimExpired(
           and not (container_type = 'mcp_server' and lifecycle = 'persistent')
           and status <> all($2::text[])
           and id <> all($3::uuid[])
+          and pool is null
         order by expires_at, id
         limit $4
           for update skip locked

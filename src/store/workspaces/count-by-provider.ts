@@ -6,7 +6,7 @@ export async function countByProvider(db: Queryable): Promise<ReadonlyMap<string
   const rows = await db.query(
     `select provider, count(*) as workspaces
        from kb.agent_workspaces
-      where status <> 'destroying'
+      where status <> 'destroying' and pool is null
       group by provider
       order by provider`,
   );

@@ -13,20 +13,20 @@ export async function insertWorkspace(
   workspace: NewWorkspace,
   at: Date,
 ): Promise<Workspace> {
-  const { owner, provider, image } = workspace;
+  const { owner, provider, image, pool } = workspace;
   const rows = await db.query(
     `with changed as (
        insert into kb.agent_workspaces (
          id, owner, agent_session_id, container_type, provider, provider_workspace_id, image,
          repository_url, branch, deployment_mode, lifecycle, status, desired_state, network,
          resource_limits, snapshot_id, mcp_config, metadata, sealed_env, announced, created_at,
-         last_used_at, ttl_seconds, expires_at, operator
+         last_used_at, ttl_seconds, expires_at, pool, pool_key, operator
        ) values (
          $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'creating', $12, $13, $14, $15, $16, $17, $18,
-         $19, $20, $21, $22, $23, $24
+         $19, $20, $21, $22, $23, $24, $25, $26
        )
        returning *
-     ), noted as (${noteChanged(25)})
+     ), noted as (${noteChanged(27)})
      select * from changed`,
     [
       workspace.id,
@@ -52,8 +52,15 @@ export async function insertWorkspace(
       encodeTime(workspace.lastUsedAt),
       workspace.ttlSeconds,
       encodeTimeOrNull(workspace.expiresAt),
+      pool,
+      workspace.poolKey,
       server,
-      ...noteValues({ at, by: owner, type: 'workspace.creating', detail: { provider, image } }),
+      ...noteValues({
+        at,
+        by: owner,
+        type: 'workspace.creating',
+        detail: { provider, image, ...(pool === null ? {} : { pool }) },
+      }),
     ],
   );
   return workspaceFrom(onlyRow(rows));

@@ -17,6 +17,7 @@ export async function listWorkspaces(db: Queryable, query: WorkspaceQuery): Prom
         and ($2::text is null or status = $2)
         and ($3::text is null or provider = $3)
         and ($4::text is null or container_type = $4)
+        and (pool is null or $2 = 'warm')
         and ($5::timestamptz is null or (created_at, id) < ($5::timestamptz, $6::uuid))
       order by created_at desc, id desc
       limit $7`,

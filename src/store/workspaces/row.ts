@@ -51,11 +51,14 @@ export function workspaceFrom(row: Row): Workspace {
     lastUsedAt: time(row, 'last_used_at'),
     ttlSeconds: integerOrNull(row, 'ttl_seconds'),
     expiresAt: timeOrNull(row, 'expires_at'),
+    pool: textOrNull(row, 'pool'),
+    poolKey: textOrNull(row, 'pool_key'),
     version: integer(row, 'version'),
   };
 }
 
-function limitsFrom(row: Row): ResourceLimits {
+/** The column, or the member of a JSON column, `resource_limits`. */
+export function limitsFrom(row: Row): ResourceLimits {
   const limits = object(row, 'resource_limits');
   const { cpu, memory_bytes: memoryBytes, disk_bytes: diskBytes } = limits;
   if (typeof cpu !== 'number' || typeof memoryBytes !== 'number' || typeof diskBytes !== 'number') {
@@ -64,10 +67,10 @@ function limitsFrom(row: Row): ResourceLimits {
   return { cpu, memoryBytes, diskBytes };
 }
 
+export function limitsObject(limits: ResourceLimits): Readonly<Record<string, number>> {
+  return { cpu: limits.cpu, memory_bytes: limits.memoryBytes, disk_bytes: limits.diskBytes };
+}
+
 export function encodeLimits(limits: ResourceLimits): string {
-  return JSON.stringify({
-    cpu: limits.cpu,
-    memory_bytes: limits.memoryBytes,
-    disk_bytes: limits.diskBytes,
-  });
+  return JSON.stringify(limitsObject(limits));
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceStore } from '../../domain/store.ts';
-import type { Database } from '../database.ts';
+import type { Queryable } from '../database.ts';
 import type { ServerIdentity } from '../server.ts';
 import { abandonedWorkspaces } from './abandoned.ts';
-import { Admissions } from './admission.ts';
+import type { Admissions } from './admission.ts';
 import { admitWorkspace } from './admit.ts';
 import { allWorkspaces } from './all.ts';
 import { claimExpired } from './claim-expired.ts';
@@ -18,12 +18,12 @@ import { transitionWithin } from './transition-within.ts';
 import { transitionWorkspace } from './transition.ts';
 
 export function workspaceStore(
-  db: Database,
+  db: Queryable,
+  admissions: Admissions,
   server: ServerIdentity,
   clock: Pick<Clock, 'now'>,
 ): WorkspaceStore {
   const { number } = server;
-  const admissions = new Admissions(db);
   return {
     admit: (workspace, limit) =>
       admitWorkspace(db, admissions, number, workspace, limit, clock.now()),

@@ -9,8 +9,10 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { WorkspaceProvider } from '../../../src/domain/provider.ts';
 import type { Store } from '../../../src/domain/store.ts';
 import { newSecret } from '../../../src/domain/token.ts';
+import type { PoolDefinition } from '../../../src/domain/warm-pool.ts';
+import type { Engine } from '../../../src/engine/engine.ts';
 import { startEngine } from '../../../src/engine/start-engine.ts';
-import type { RunningEngine } from '../../../src/engine/start-engine.ts';
+import type { EngineOptions, RunningEngine } from '../../../src/engine/start-engine.ts';
 import { MemoryProvider } from '../../../src/providers/memory/provider.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { recordLog } from '../../support/log.ts';
@@ -66,8 +68,18 @@ export interface TestServerOptions extends Partial<Pick<ApiOptions, 'clock' | 'l
   readonly wrap?: (provider: WorkspaceProvider) => WorkspaceProvider;
   /** Puts something between the engine and the store. */
   readonly wrapStore?: (store: Store) => Store;
+  /** Puts something between the API and the engine. */
+  readonly wrapEngine?: (engine: Engine) => Engine;
+  /** None unless told. */
+  readonly warmPools?: readonly PoolDefinition[];
   /** How many workspaces may run at once; without it as many as a test file makes. */
   readonly maxConcurrent?: number;
+  /** In place of the memory provider. */
+  readonly providers?: readonly WorkspaceProvider[];
+  /** What the engine differs in from the usual one. */
+  readonly engine?: Partial<
+    Pick<EngineOptions, 'warmPools' | 'defaults' | 'unconfigured' | 'clock' | 'allowUnsandboxed'>
+  >;
 }
 
 /** The real thing on a free port: memory provider, PGlite, engine, API. */
@@ -82,16 +94,18 @@ export async function startServer(
     startEngine({
       ...settled,
       store: options.wrapStore?.(store) ?? store,
-      providers: [options.wrap?.(provider) ?? provider],
+      providers: options.providers ?? [options.wrap?.(provider) ?? provider],
       maxConcurrent: options.maxConcurrent ?? 1000,
+      warmPools: options.warmPools ?? [],
       clock: systemClock,
       log: recorded.log,
+      ...options.engine,
     }),
   );
   await engine.tokens.installBootstrapAdmin(secret, 'test');
 
   const app = await buildApi({
-    engine,
+    engine: options.wrapEngine?.(engine) ?? engine,
     log: recorded.log,
     clock: options.clock ?? systemClock,
     version: '1.2.3',
@@ -125,7 +139,7 @@ export async function startServer(
 }
 
 const gib = 2 ** 30;
-const settled = {
+export const settled = {
   secretKey: Buffer.alloc(32, 7),
   defaults: {
     image: 'base',
@@ -133,6 +147,7 @@ const settled = {
     ttlSeconds: 30 * 24 * 3600,
     deploymentMode: 'self-hosted',
   },
+  release: '1.2.3',
   allowUnsandboxed: true,
   eventRetentionSeconds: 30 * 24 * 3600,
 } as const;

@@ -83,6 +83,7 @@ function serveDemo(dataDir: string, port: string): Promise<RunningServer> {
     EMERGENT_PORT: port,
     EMERGENT_DEMO: 'true',
     EMERGENT_LOG_LEVEL: 'error',
+    WORKSPACE_WARM_POOL_SIZE: '0',
   });
   return serve(config, noHost);
 }

@@ -27,6 +27,19 @@ describe('startLoop', () => {
     expect(work).toHaveBeenCalledTimes(2);
   });
 
+  test('asks for each pause anew', async () => {
+    const clock = new FakeClock();
+    const work = vi.fn(async () => undefined);
+    const pause = vi.fn<() => number>().mockReturnValue(1000).mockReturnValueOnce(10);
+    using _ = startLoop(pause, work, clock, vi.fn());
+    await clock.advance(10);
+    expect(work).toHaveBeenCalledTimes(1);
+    await clock.advance(999);
+    expect(work).toHaveBeenCalledTimes(1);
+    await clock.advance(1);
+    expect(work).toHaveBeenCalledTimes(2);
+  });
+
   test('stopped in a pause, it never calls again and holds no timer', async () => {
     const clock = new FakeClock();
     const work = vi.fn(async () => undefined);

@@ -1,116 +1,122 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ProviderHealth } from '../../../src/domain/provider.ts';
 import { selectProviders } from '../../../src/domain/selection.ts';
 import type { Candidate, SelectionRules } from '../../../src/domain/selection.ts';
-import type { ContainerType } from '../../../src/domain/workspace.ts';
 import { verifies } from '../../support/verifies.ts';
+import { broken, candidate, cooling, healthy, rules } from './support/candidates.ts';
 
-const strongestFirst = ['microvm', 'gvisor', 'container', 'none'] as const;
-const healthy: ProviderHealth = { state: 'healthy', details: {} };
-const broken: ProviderHealth = {
-  ...{ state: 'unhealthy', reason: 'no engine', remedy: 'Start it.', details: {} },
-};
+const all = [candidate('docker'), candidate('gvisor'), candidate('firecracker'), candidate('e2b')];
 
-const anyHealth = fc.oneof(
-  fc.constant(healthy),
-  fc.record({
-    state: fc.constantFrom('unhealthy' as const, 'absent' as const),
-    reason: fc.string({ minLength: 1 }),
-    remedy: fc.string(),
-    details: fc.constant({}),
-  }),
-);
-const anyCandidates: fc.Arbitrary<Candidate[]> = fc.uniqueArray(
-  fc.record({
-    name: fc.string({ minLength: 1 }),
-    isolation: fc.constantFrom(...strongestFirst),
-    managed: fc.boolean(),
-    health: anyHealth,
-  }),
-  { selector: (candidate) => candidate.name },
-);
-
-function rulesFor(
-  allowUnsandboxed: boolean,
-  containerType: ContainerType = 'agent_workspace',
-): SelectionRules {
-  return { allowUnsandboxed, containerType };
+function orderOf(
+  candidates: readonly Candidate[],
+  changes: Partial<SelectionRules> = {},
+): readonly string[] {
+  return selectProviders(candidates, rules(changes)).order;
 }
 
-function rank(candidates: readonly Candidate[], name: string): number {
-  const found = candidates.find((candidate) => candidate.name === name);
-  return found ? strongestFirst.indexOf(found.isolation) : Number.NaN;
+function reasonFor(
+  name: string,
+  candidates: readonly Candidate[],
+  changes: Partial<SelectionRules> = {},
+): string | undefined {
+  const { leftOut } = selectProviders(candidates, rules(changes));
+  return leftOut.find((one) => one.name === name)?.reason;
 }
 
-describe('selectProviders', () => {
-  test('every provider is either in the order or left out with a reason, never both', () => {
-    fc.assert(
-      fc.property(anyCandidates, fc.boolean(), (candidates, allowUnsandboxed) => {
-        const { order, leftOut } = selectProviders(candidates, rulesFor(allowUnsandboxed));
-        const named = [...order, ...leftOut.map(({ name }) => name)];
-        expect(named.toSorted()).toEqual(candidates.map(({ name }) => name).toSorted());
-        for (const { reason } of leftOut) expect(reason).not.toBe('');
-      }),
-    );
-  });
+describe('the order', () => {
+  verifies(
+    [
+      'orchestration/agent-workspace-defaults-to-firecracker',
+      'orchestration/self-hosted-deployment-with-kvm-available',
+    ],
+    'self-hosted: a microVM, then gVisor',
+    () => {
+      expect(orderOf(all)).toEqual(['firecracker', 'gvisor']);
+    },
+  );
 
-  test('exactly the healthy ones that are allowed are in the order, strongest isolation first', () => {
-    fc.assert(
-      fc.property(anyCandidates, fc.boolean(), (candidates, allowUnsandboxed) => {
-        const { order } = selectProviders(candidates, rulesFor(allowUnsandboxed));
-        const expected = candidates
-          .filter(({ health }) => health.state === 'healthy')
-          .filter(({ isolation }) => allowUnsandboxed || strongestFirst.indexOf(isolation) < 2);
-        expect(order.toSorted()).toEqual(expected.map(({ name }) => name).toSorted());
-        const ranks = order.map((name) => rank(candidates, name));
-        expect(ranks).toEqual(ranks.toSorted((a, b) => a - b));
-      }),
-    );
+  verifies(
+    ['orchestration/managed-deployment-with-e2b-configured'],
+    'managed: a managed one, then as self-hosted',
+    () => {
+      expect(orderOf(all, { deploymentMode: 'managed' })).toEqual(['e2b', 'firecracker', 'gvisor']);
+    },
+  );
+
+  verifies(
+    [
+      'orchestration/mcp-server-defaults-to-gvisor',
+      'gvisor/default-mcp-server-creation-uses-gvisor',
+    ],
+    'an MCP server goes to gVisor first, then to a microVM of our own, and never to a managed one',
+    () => {
+      for (const deploymentMode of ['self-hosted', 'managed'] as const) {
+        const asked = { containerType: 'mcp_server', deploymentMode } as const;
+        expect(orderOf(all, asked)).toEqual(['gvisor', 'firecracker']);
+        expect(reasonFor('e2b', all, asked)).toContain('MCP servers run for good');
+      }
+    },
+  );
+
+  test('what is no sandbox comes last, and only where the operator allows it', () => {
+    expect(orderOf(all, { allowUnsandboxed: true })).toEqual(['firecracker', 'gvisor', 'docker']);
+    expect(reasonFor('docker', all)).toContain('WORKSPACE_ALLOW_UNSANDBOXED=true');
   });
 
   test('equals keep the order in which they were given', () => {
-    const candidates = ['b', 'a', 'c'].map((name): Candidate => ({
-      ...{ name, isolation: 'gvisor', managed: false, health: healthy },
-    }));
-    expect(selectProviders(candidates, rulesFor(false)).order).toEqual(['b', 'a', 'c']);
+    const equals = ['b', 'a', 'c'].map((name) => ({ ...candidate('gvisor'), name }));
+    expect(orderOf(equals)).toEqual(['b', 'a', 'c']);
   });
 
-  test('a broken provider is left out with its own reason, a weak one with the way to allow it', () => {
-    const candidates: Candidate[] = [
-      { name: 'docker', isolation: 'container', managed: false, health: healthy },
-      { name: 'gvisor', isolation: 'gvisor', managed: false, health: broken },
-      { name: 'weak and broken', isolation: 'none', managed: false, health: broken },
-      { name: 'firecracker', isolation: 'microvm', managed: false, health: healthy },
-    ];
-    const strict = selectProviders(candidates, rulesFor(false));
-    expect(strict.order).toEqual(['firecracker']);
-    expect(strict.leftOut).toEqual([
-      {
-        name: 'docker',
-        reason: expect.stringContaining('WORKSPACE_ALLOW_UNSANDBOXED=true') as unknown,
-      },
-      { name: 'gvisor', reason: 'no engine' },
-      { name: 'weak and broken', reason: 'no engine' },
-    ]);
-    const lax = selectProviders(candidates, rulesFor(true));
-    expect(lax.order).toEqual(['firecracker', 'docker']);
+  test('each place in it is explained', () => {
+    const { why } = selectProviders(all, rules({ deploymentMode: 'managed' }));
+    expect([...why.keys()]).toEqual(['e2b', 'firecracker', 'gvisor']);
+    expect(why.get('e2b')).toContain('the deployment mode is managed');
+    expect(why.get('firecracker')).toContain('strongest isolation');
+  });
+});
+
+describe('left out', () => {
+  test('is a broken one, with its own reason, whatever else would rule it out', () => {
+    expect(orderOf([candidate('gvisor', broken)])).toEqual([]);
+    expect(reasonFor('gvisor', [candidate('gvisor', broken)])).toBe('no engine');
+    expect(reasonFor('docker', [candidate('docker', broken)])).toBe('no engine');
+    expect(reasonFor('e2b', [candidate('e2b', broken)])).toBe('no engine');
   });
 
-  verifies(
-    ['gvisor/default-mcp-server-creation-uses-gvisor'],
-    'an MCP server goes to gVisor first, then to a microVM of our own, and never to a managed one',
-    () => {
-      const candidates: Candidate[] = [
-        { name: 'e2b', isolation: 'microvm', managed: true, health: healthy },
-        { name: 'firecracker', isolation: 'microvm', managed: false, health: healthy },
-        { name: 'gvisor', isolation: 'gvisor', managed: false, health: healthy },
-      ];
-      const { order, leftOut } = selectProviders(candidates, rulesFor(false, 'mcp_server'));
-      expect(order).toEqual(['gvisor', 'firecracker']);
-      expect(leftOut).toMatchObject([{ name: 'e2b' }]);
-      const agents = selectProviders(candidates, rulesFor(false));
-      expect(agents.order).toEqual(['e2b', 'firecracker', 'gvisor']);
-    },
-  );
+  test('is a managed one where the deployment is self-hosted', () => {
+    expect(reasonFor('e2b', all)).toContain('the deployment mode is self-hosted');
+  });
+});
+
+describe('a provider that failed a create a moment ago', () => {
+  const coolingVm = candidate('firecracker', healthy, cooling);
+  const coolingGvisor = candidate('gvisor', healthy, cooling);
+
+  test('is passed over, with the reason and for how long', () => {
+    const candidates = [coolingVm, candidate('gvisor')];
+    expect(orderOf(candidates)).toEqual(['gvisor']);
+    expect(reasonFor('firecracker', candidates)).toBe(
+      'it failed a create and is passed over for another 13 s: no space left',
+    );
+  });
+
+  test('is taken all the same where no other can serve', () => {
+    const { order, leftOut, why } = selectProviders(
+      [candidate('firecracker', broken), coolingGvisor],
+      rules(),
+    );
+    expect(order).toEqual(['gvisor']);
+    expect(leftOut).toEqual([{ name: 'firecracker', reason: 'no engine' }]);
+    expect(why.get('gvisor')).toMatch(/no space left.*no other of its kind/);
+    expect(orderOf([coolingGvisor, coolingVm])).toEqual(['firecracker', 'gvisor']);
+  });
+
+  test('is not taken where it is broken as well', () => {
+    expect(orderOf([candidate('gvisor', broken, cooling)])).toEqual([]);
+  });
+
+  test('makes no way for what is no sandbox', () => {
+    const candidates = [candidate('docker'), coolingGvisor];
+    expect(orderOf(candidates, { allowUnsandboxed: true })).toEqual(['gvisor', 'docker']);
+  });
 });

@@ -92,7 +92,12 @@ describe('a create that nobody waits for', () => {
     expect(setup.store.rows.get(id)).toMatchObject({
       status: 'ready',
       provider: 'second',
-      metadata: { attempts: [{ name: 'best', reason: 'no space left' }] },
+      metadata: {
+        attempts: [
+          { provider: 'best', result: 'failed', reason: 'no space left' },
+          { provider: 'second', result: 'created' },
+        ],
+      },
     });
   });
 });

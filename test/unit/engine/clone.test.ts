@@ -208,7 +208,7 @@ test('a create that another server began is finished with its clone', async () =
   calls.length = 0;
   first.store.rows.set(row.id, row);
   for (const taken of await first.store.takeOver()) {
-    await first.workspaces.upkeep.finishCreate(taken);
+    await first.upkeep.finishCreate(taken);
   }
   expect(first.store.rows.get(row.id)).toMatchObject({ status: 'ready' });
   expect(calls[0]?.env).toHaveProperty('GIT_CONFIG_VALUE_0');

@@ -72,6 +72,24 @@ describe('create', () => {
     expect(store.rows.size).toBe(0);
   });
 
+  test('an automatic choice that ends so lists every provider and its reason', async () => {
+    const [first, second] = [new FakeProvider('vm', 'microvm'), new FakeProvider()];
+    const { workspaces } = setUp(first, second);
+    first.create.mockRejectedValue(new EmergentError('provider_failed', 'no KVM'));
+    second.create.mockRejectedValue(broken);
+    second.destroy.mockRejectedValueOnce(new EmergentError('provider_failed', 'engine gone'));
+    await expect(workspaces.create(admin, request, never())).rejects.toMatchObject({
+      code: 'provider_unavailable',
+      message: expect.stringMatching(/vm: no KVM; fake: no space left/) as unknown,
+      details: {
+        providers: [
+          { name: 'vm', reason: 'no KVM' },
+          { name: 'fake', reason: 'no space left' },
+        ],
+      },
+    });
+  });
+
   test('if even the row cannot be changed, the first reason is the one reported', async () => {
     const { workspaces, store, provider, recorded } = setUp();
     provider.create.mockRejectedValue(broken);

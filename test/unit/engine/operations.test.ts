@@ -3,7 +3,7 @@ import { EmergentError } from '../../../src/domain/errors.ts';
 import { workspaceStatuses } from '../../../src/domain/workspace.ts';
 import { Activity } from '../../../src/engine/activity.ts';
 import { Operations } from '../../../src/engine/operations.ts';
-import { Providers } from '../../../src/engine/providers.ts';
+import { providersOf } from './support/providers.ts';
 import { admin, alice, bob, setUp, workspaceIn } from './support/workspaces.ts';
 import type { Setup } from './support/workspaces.ts';
 
@@ -24,7 +24,7 @@ function bench(): Bench {
   const unreachable: string[] = [];
   const operations = new Operations({
     ...{ store, events: store.events, activity, clock, log },
-    providers: new Providers([provider], clock),
+    providers: providersOf([provider], clock),
     onUnreachable: (id) => unreachable.push(id),
   });
   return { ...setup, operations, activity, unreachable };

@@ -2,9 +2,9 @@ import { describe, expect, test, vi } from 'vitest';
 import { EmergentError } from '../../../src/domain/errors.ts';
 import type { SandboxStats, WorkspaceProvider } from '../../../src/domain/provider.ts';
 import { workspaceStatuses } from '../../../src/domain/workspace.ts';
-import { Providers } from '../../../src/engine/providers.ts';
 import { Stats } from '../../../src/engine/stats.ts';
 import { FakeProvider } from './support/fake-provider.ts';
+import { providersOf } from './support/providers.ts';
 import { Gate, admin, alice, bob, never, setUp, workspaceIn } from './support/workspaces.ts';
 import type { Setup } from './support/workspaces.ts';
 
@@ -25,7 +25,7 @@ function bench(): Bench {
   const provider = new MeasuredProvider();
   const setup = setUp(provider);
   const { store, clock } = setup;
-  const stats = new Stats({ store, clock, providers: new Providers([provider], clock) });
+  const stats = new Stats({ store, clock, providers: providersOf([provider], clock) });
   const made = { ...setup, provider, stats, cpu: 0 };
   provider.stats.mockImplementation(async () => reading(clock.now(), made.cpu));
   return made;
@@ -202,7 +202,7 @@ describe('the use of a workspace', () => {
     const provider = new FakeProvider();
     const setup = setUp(provider);
     const { store, clock } = setup;
-    const stats = new Stats({ store, clock, providers: new Providers([provider], clock) });
+    const stats = new Stats({ store, clock, providers: providersOf([provider], clock) });
     const { id } = workspaceIn(setup);
     await expect(stats.get(alice, id, never())).rejects.toMatchObject({ code: 'unsupported' });
   });

@@ -78,7 +78,7 @@ describe('stop', () => {
     });
     const [row] = await setup.store.takeOver();
     expect(row).toMatchObject({ id, status: 'stopping' });
-    if (row) await setup.workspaces.upkeep.finishStop(row);
+    if (row) await setup.upkeep.finishStop(row);
     expect(setup.store.rows.get(id)?.status).toBe('stopped');
   });
 

@@ -22,7 +22,7 @@ describe('a create whose server died', () => {
     const next = restarted(dead);
     const [row] = await next.store.takeOver();
     expect(row).toMatchObject({ status: 'creating', announced: false });
-    if (row) await next.workspaces.upkeep.finishCreate(row);
+    if (row) await next.upkeep.finishCreate(row);
     expect([next.store.rows.size, next.provider.sandboxes.size]).toEqual([0, 0]);
     expect(next.store.events.events.at(-1)).toMatchObject({
       type: 'workspace.destroyed',
@@ -38,7 +38,7 @@ describe('a create whose server died', () => {
     await dead.clock.advance(0);
     const next = restarted(dead);
     const [row] = await next.store.takeOver();
-    if (row) await next.workspaces.upkeep.finishCreate(row);
+    if (row) await next.upkeep.finishCreate(row);
     expect(next.store.rows.get(id)?.status).toBe('ready');
     expect(next.provider.create.mock.lastCall?.[0]).toMatchObject({ env: { A: '1' } });
   });
@@ -49,7 +49,7 @@ describe('a restart of a sandbox that does not run', () => {
     const setup = setUpWith({ maxConcurrent: 1 });
     workspaceIn(setup);
     const row = workspaceIn(setup);
-    await setup.workspaces.upkeep.restart(row, 'its container exited');
+    await setup.upkeep.restart(row, 'its container exited');
     expect(setup.store.rows.get(row.id)?.status).toBe('ready');
     expect(setup.store.events.events).toMatchObject([
       { type: 'workspace.resuming', detail: { reason: 'its container exited' } },
@@ -62,10 +62,10 @@ describe('a restart of a sandbox that does not run', () => {
     const row = workspaceIn(setup);
     const down = new EmergentError('provider_unavailable', 'no engine');
     setup.provider.resume.mockRejectedValueOnce(down);
-    await expect(setup.workspaces.upkeep.restart(row, 'it exited')).rejects.toBe(down);
+    await expect(setup.upkeep.restart(row, 'it exited')).rejects.toBe(down);
     const [again] = await setup.store.takeOver();
     expect(again).toMatchObject({ id: row.id, status: 'resuming' });
-    if (again) await setup.workspaces.upkeep.finishResume(again);
+    if (again) await setup.upkeep.finishResume(again);
     expect(setup.store.rows.get(row.id)?.status).toBe('ready');
   });
 
@@ -73,8 +73,8 @@ describe('a restart of a sandbox that does not run', () => {
     const setup = setUp();
     const row = workspaceIn(setup);
     await setup.workspaces.stop(alice, row.id);
-    await setup.workspaces.upkeep.restart(row, 'it exited');
-    await setup.workspaces.upkeep.markLost(row, 'no files');
+    await setup.upkeep.restart(row, 'it exited');
+    await setup.upkeep.markLost(row, 'no files');
     expect(setup.store.rows.get(row.id)?.status).toBe('stopped');
   });
 });
@@ -82,7 +82,7 @@ describe('a restart of a sandbox that does not run', () => {
 test('a stopped one that runs is stopped again', async () => {
   const setup = setUp();
   const row = workspaceIn(setup, 'stopped');
-  await setup.workspaces.upkeep.stopAgain(row, 'somebody started it');
+  await setup.upkeep.stopAgain(row, 'somebody started it');
   expect(setup.provider.stop).toHaveBeenCalledTimes(1);
   expect(setup.store.rows.get(row.id)?.status).toBe('stopped');
 });
@@ -90,7 +90,7 @@ test('a stopped one that runs is stopped again', async () => {
 test('a lost one says what is lost', async () => {
   const setup = setUp();
   const row = workspaceIn(setup);
-  await setup.workspaces.upkeep.markLost(row, 'its volume is gone');
+  await setup.upkeep.markLost(row, 'its volume is gone');
   expect(setup.store.rows.get(row.id)).toMatchObject({
     status: 'error',
     statusReason: 'its volume is gone',

@@ -48,6 +48,19 @@ const journalMb = 16;
 const smallDiskBytes = 512 * 2 ** 20;
 
 const probePrefix = 'probe-';
+/** The directory of a disk that is /workspace. */
+export const filesName = 'files';
+
+/** Somebody holds on to a disk that was to be removed; what came before has been done. */
+export class DiskInUseError extends EmergentError {
+  /** The disk's file, as the kernel names it. */
+  readonly image: string;
+
+  constructor(image: string, message: string) {
+    super('provider_failed', message);
+    this.image = image;
+  }
+}
 
 /**
  * Disks of workspaces: a sparse file with ext4 each, mounted on the host.
@@ -210,10 +223,7 @@ export class LoopDisks {
         );
       }
     }
-    throw new EmergentError(
-      'provider_failed',
-      `the disk ${image} is still used by ${held.join(', ')}`,
-    );
+    throw new DiskInUseError(file, `the disk ${image} is still used by ${held.join(', ')}`);
   }
 }
 
@@ -226,7 +236,7 @@ export function placeOfFiles(files: string): DiskPlace {
 
 function placeIn(root: string, name: string): DiskPlace {
   const mount = join(root, 'mnt', name);
-  return { image: join(root, `${name}.img`), mount, files: join(mount, 'files') };
+  return { image: join(root, `${name}.img`), mount, files: join(mount, filesName) };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { unlessMissing } from './host-files.ts';
 
 export interface LoopMount {
@@ -8,16 +9,33 @@ export interface LoopMount {
   readonly image: string | undefined;
 }
 
+/** A line of a process's mountinfo. */
+export interface MountEntry {
+  /** The device's two numbers, as "7:12". */
+  readonly numbers: string;
+  /** The directory or file of the device that is seen. */
+  readonly root: string;
+  readonly point: string;
+  readonly device: string;
+}
+
+export function mountEntries(mountinfo: string): readonly MountEntry[] {
+  return mountinfo.split('\n').flatMap((line): MountEntry[] => {
+    const [left = '', right = ''] = line.split(' - ');
+    const [, , numbers, root, point] = left.split(' ');
+    if (numbers === undefined || root === undefined || point === undefined) return [];
+    const device = right.split(' ')[1] ?? '';
+    return [{ numbers, root: unescaped(root), point: unescaped(point), device }];
+  });
+}
+
 /** What is mounted at or below a directory, the oldest first: later ones cover earlier ones. */
 export async function mountsUnder(directory: string): Promise<readonly LoopMount[]> {
   const found: LoopMount[] = [];
-  for (const line of (await readFile('/proc/self/mountinfo', 'utf8')).split('\n')) {
-    const [left = '', right = ''] = line.split(' - ');
-    const [, , numbers = '', , escaped = ''] = left.split(' ');
-    const point = unescaped(escaped);
+  for (const entry of mountEntries(await readFile('/proc/self/mountinfo', 'utf8'))) {
+    const { numbers, point, device } = entry;
     if (point !== directory && !point.startsWith(`${directory}/`)) continue;
-    const image = await backingFile(`/sys/dev/block/${numbers}`);
-    found.push({ point, device: right.split(' ')[1] ?? '', image });
+    found.push({ point, device, image: await backingFile(`/sys/dev/block/${numbers}`) });
   }
   return found;
 }
@@ -29,6 +47,16 @@ export async function loopDevicesOf(image: string): Promise<readonly string[]> {
     names.map(async (name) => ((await backingFile(`/sys/block/${name}`)) === image ? [name] : [])),
   );
   return held.flat().map((name) => `/dev/${name}`);
+}
+
+/** The numbers of those devices; of none that was let go of between two looks. */
+export async function loopNumbersOf(image: string): Promise<readonly string[]> {
+  const numbers = await Promise.all(
+    (await loopDevicesOf(image)).map((device) =>
+      unlessMissing(readFile(`/sys/block/${basename(device)}/dev`, 'utf8')),
+    ),
+  );
+  return numbers.flatMap((text) => text?.trim() ?? []);
 }
 
 /** Undefined for one that is no loop device, or was let go of between two looks. */

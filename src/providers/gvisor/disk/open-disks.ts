@@ -9,6 +9,7 @@ import { Volumes } from '../volumes.ts';
 import type { DiskModeSetting } from './disk-mode.ts';
 import { DiskModes } from './disk-modes.ts';
 import { DiskWatch, watchEveryMs } from './disk-watch.ts';
+import { ForgottenSandboxes } from './forgotten-sandboxes.ts';
 import { KnownModes } from './known-modes.ts';
 import { LoopDisks } from './loop-disks.ts';
 import { WorkspaceDisks } from './workspace-disks.ts';
@@ -44,7 +45,9 @@ export function openDisks(options: DiskOptions): OpenDisks {
   const setting = options.diskMode;
   const remembered = new KnownModes(options.diskDir, setting, log);
   const modes = new DiskModes({ ...options, setting, disks: probes, remembered });
-  const disks = new WorkspaceDisks(new Volumes(docker, installationId), loops, modes);
+  const volumes = new Volumes(docker, installationId);
+  const forgotten = new ForgottenSandboxes({ docker, clock, log });
+  const disks = new WorkspaceDisks({ volumes, loops, modes, forgotten });
   const watch = new DiskWatch({ ...options, disks });
   const loop = startLoop(
     watchEveryMs,

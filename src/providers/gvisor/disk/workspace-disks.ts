@@ -6,7 +6,8 @@ import type { Volume, Volumes } from '../volumes.ts';
 import { quotaVolume } from './disk-mode.ts';
 import type { DiskChoice, DiskMode } from './disk-mode.ts';
 import type { DiskModes } from './disk-modes.ts';
-import { placeOfFiles } from './loop-disks.ts';
+import type { ForgottenSandboxes } from './forgotten-sandboxes.ts';
+import { DiskInUseError, placeOfFiles } from './loop-disks.ts';
 import type { DiskPlace, DiskUse, FoundDisk, LoopDisks } from './loop-disks.ts';
 import { linkVolume, unlinkVolume } from './volume-link.ts';
 
@@ -21,6 +22,13 @@ export interface FilesFound extends Volume {
   readonly whole: boolean;
 }
 
+export interface WorkspaceDisksParts {
+  readonly volumes: Volumes;
+  readonly loops: LoopDisks;
+  readonly modes: DiskModes;
+  readonly forgotten: ForgottenSandboxes;
+}
+
 /**
  * The files of workspaces: a named volume each and, in mode `loop`, the disk that it is linked to. The disk is made
  * before its volume and removed after it, so a volume means that the disk was once complete.
@@ -29,11 +37,13 @@ export class WorkspaceDisks {
   readonly #volumes: Volumes;
   readonly #loops: LoopDisks;
   readonly #modes: DiskModes;
+  readonly #forgotten: ForgottenSandboxes;
 
-  constructor(volumes: Volumes, loops: LoopDisks, modes: DiskModes) {
+  constructor({ volumes, loops, modes, forgotten }: WorkspaceDisksParts) {
     this.#volumes = volumes;
     this.#loops = loops;
     this.#modes = modes;
+    this.#forgotten = forgotten;
   }
 
   /** How the engine can hold the limit of new workspaces. */
@@ -152,9 +162,20 @@ export class WorkspaceDisks {
     const own = this.#loops.place(ref.workspaceId);
     const linked = volume?.diskMode === 'loop' ? this.#placeOf(volume) : own;
     for (const place of linked.image === own.image ? [own] : [linked, own]) {
-      await doing('removing the disk', this.#loops.remove(place, signal));
+      await doing('removing the disk', this.#removeDisk(place, ref, signal));
     }
     return true;
+  }
+
+  /** The volume is gone, so the engine knows no container that could use the disk. */
+  async #removeDisk(place: DiskPlace, ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#loops.remove(place, signal);
+    } catch (error) {
+      if (!(error instanceof DiskInUseError)) throw error;
+      if (!(await this.#forgotten.end(ref.workspaceId, error.image, signal))) throw error;
+      await this.#loops.remove(place, signal);
+    }
   }
 
   async listFiles(signal: AbortSignal): Promise<readonly FilesFound[]> {

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { systemCode } from '../../../base/system-code.ts';
-import { isMissing } from '../disk/host-files.ts';
+import { HostProcess } from '../host-process.ts';
 
 export type FreezerState = 'frozen' | 'thawed' | 'gone';
 
@@ -19,35 +17,30 @@ export interface Freezer {
  * further than its next system call. The freezer of control groups would also stop the processes that it runs its
  * guests in, and gVisor loses those when they are interrupted twice.
  *
- * All of it is synchronous: it takes microseconds, and nothing can come between looking and freezing.
+ * All of it is synchronous: nothing can come between looking and freezing.
  */
 export class SentryFreezer implements Freezer {
-  readonly #pid: number;
-  readonly #startTime: string;
+  readonly #sentry: HostProcess;
   /** It may not show yet that it was told to stop. */
   #told = false;
 
-  private constructor(pid: number, startTime: string) {
-    this.#pid = pid;
-    this.#startTime = startTime;
+  private constructor(sentry: HostProcess) {
+    this.#sentry = sentry;
   }
 
   /** Undefined where there is no such process. */
   static of(pid: number): SentryFreezer | undefined {
-    const status = statusOf(pid);
-    return status && new SentryFreezer(pid, status.startTime);
+    const sentry = HostProcess.of(pid);
+    return sentry && new SentryFreezer(sentry);
   }
 
   state(): FreezerState {
-    const status = statusOf(this.#pid);
-    if (status?.startTime !== this.#startTime || 'ZX'.includes(status.state)) return 'gone';
-    return status.state === 'T' ? 'frozen' : 'thawed';
+    return states[this.#sentry.state()];
   }
 
   freeze(): boolean {
-    if (this.state() === 'gone') return false;
     this.#told = true;
-    return send(this.#pid, 'SIGSTOP');
+    return this.#sentry.tell('SIGSTOP');
   }
 
   thaw(): boolean {
@@ -55,35 +48,8 @@ export class SentryFreezer implements Freezer {
     if (state === 'gone') return false;
     if (state === 'thawed' && !this.#told) return true;
     this.#told = false;
-    return send(this.#pid, 'SIGCONT');
+    return this.#sentry.tell('SIGCONT');
   }
 }
 
-interface Status {
-  readonly state: string;
-  /** Tells it from a later process of the same number. */
-  readonly startTime: string;
-}
-
-/** From "pid (name) state parent … start-time …"; the name may hold anything. */
-function statusOf(pid: number): Status | undefined {
-  try {
-    const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    const [state, startTime] = [fields[0], fields[22 - 3]];
-    return state === undefined || startTime === undefined ? undefined : { state, startTime };
-  } catch (error) {
-    if (isMissing(error) || systemCode(error) === 'ESRCH') return undefined;
-    throw error;
-  }
-}
-
-/** False: there is no such process. */
-function send(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch (error) {
-    if (systemCode(error) === 'ESRCH') return false;
-    throw error;
-  }
-}
+const states = { running: 'thawed', stopped: 'frozen', gone: 'gone' } as const;

@@ -30,7 +30,10 @@ interface Sandbox {
 }
 
 /** A number: it is quiet, but not for long enough; to be asked again after so many milliseconds. */
-type Outcome = number | 'busy' | 'frozen' | 'never';
+type Outcome = number | FreezeOutcome;
+
+/** `never`: it cannot be frozen here. */
+export type FreezeOutcome = 'busy' | 'frozen' | 'never';
 
 const askMs = 5_000;
 /** A sandbox in which something runs is asked again after these pauses, each twice the one before. */
@@ -95,6 +98,7 @@ export class IdleSandboxes implements Disposable {
     const sandbox = this.#sandboxes.get(sandboxName);
     if (!sandbox || sandbox.closed || this.#disposed) return;
     this.#thawKnown(sandbox);
+    sandbox.frozenHere = false;
     if (sandbox.holds > 0) return;
     this.#endRest(sandbox);
     this.#rest(sandbox);
@@ -106,22 +110,33 @@ export class IdleSandboxes implements Disposable {
     return freezer?.state() === 'frozen';
   }
 
-  /** At once, unless something runs in it, somebody uses it or it cannot be frozen here: then false. */
-  async freezeNow(ref: SandboxRef, signal: AbortSignal): Promise<boolean> {
-    if (this.#options.idleMs === null) return false;
+  /** It was frozen here, nobody has used it here since, and its link is open as it was then. */
+  sleeps({ sandboxName }: SandboxRef): boolean {
+    const sandbox = this.#sandboxes.get(sandboxName);
+    return sandbox?.frozenHere === true && sandbox.freezer.freezer?.state() === 'frozen';
+  }
+
+  /** What the host tells without being asked for anything new: it ran, and has ended. */
+  hasEnded({ sandboxName }: SandboxRef): boolean {
+    return this.#sandboxes.get(sandboxName)?.freezer.freezer?.state() === 'gone';
+  }
+
+  /** At once, unless something runs in it or somebody uses it; then when it has been idle. */
+  async freezeNow(ref: SandboxRef, signal: AbortSignal): Promise<FreezeOutcome> {
+    if (this.#options.idleMs === null) return 'never';
     const sandbox = this.#known(ref);
-    if (sandbox.holds > 0) return false;
+    if (sandbox.holds > 0) return 'busy';
     this.#endRest(sandbox);
     const trying = new AbortController();
     sandbox.resting = trying;
     const either = AbortSignal.any([signal, trying.signal]);
-    const outcome = await this.#outcome(sandbox, 0, either).catch(() => 'busy');
+    const outcome = await this.#outcome(sandbox, 0, either).catch(() => 'busy' as const);
     signal.throwIfAborted();
     // Whoever holds it meanwhile has it rest afterwards.
-    if (sandbox.resting !== trying) return false;
+    if (sandbox.resting !== trying) return 'busy';
     sandbox.resting = undefined;
     if (outcome !== 'frozen') this.#rest(sandbox);
-    return outcome === 'frozen';
+    return typeof outcome === 'number' ? 'busy' : outcome;
   }
 
   close({ sandboxName }: SandboxRef): void {

@@ -4,6 +4,8 @@ import type { ErrorCode } from '../../../domain/errors.ts';
 
 /** What a container made from an image depends on. */
 export interface ImageFacts {
+  /** Of its content: a name that is given to another image has another. */
+  readonly id: string;
   /** Who commands run as, in the image's words: "", "user", "1000:1000". */
   readonly user: string;
   /** Its environment says where the home is, so it is not the user's. */
@@ -11,12 +13,13 @@ export interface ImageFacts {
 }
 
 /** The engine leaves out what an image does not say. */
-type Inspected = Pick<Docker.ImageInspectInfo, 'Os' | 'Architecture'> & {
+type Inspected = Pick<Docker.ImageInspectInfo, 'Id' | 'Os' | 'Architecture'> & {
   readonly Config?: { readonly User?: string; readonly Env?: readonly string[] | null } | null;
 };
 
-export function imageFacts({ Config }: Inspected): ImageFacts {
+export function imageFacts({ Id: id, Config }: Inspected): ImageFacts {
   return {
+    id,
     user: Config?.User ?? '',
     setsHome: (Config?.Env ?? []).some((entry) => entry.startsWith('HOME=')),
   };

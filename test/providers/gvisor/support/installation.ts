@@ -26,7 +26,7 @@ export interface InstallationOptions extends ContainerEngineOptions {
   readonly profile: ContainerProfile;
 }
 
-/** An installation of a test's own on the shared engine, and the engine itself to act behind its back. */
+/** An installation of a test's own, on the shared engine unless told, and the engine itself to act behind its back. */
 export class Installation implements AsyncDisposable {
   readonly options: InstallationOptions;
   readonly docker: Docker;
@@ -139,6 +139,10 @@ export class Installation implements AsyncDisposable {
   diskParts({ workspaceId }: SandboxRef): readonly string[] {
     const { image, mount } = this.#disk({ workspaceId });
     return [`disk ${image}`, `mount point ${mount}`];
+  }
+
+  diskFiles(ref: SandboxRef): string {
+    return join(this.#disk(ref).mount, 'files');
   }
 
   #disk({ workspaceId }: Pick<SandboxRef, 'workspaceId'>): { image: string; mount: string } {

@@ -5,11 +5,20 @@ import type {
   ProviderCapabilities,
   ProviderHealth,
   SandboxProcesses,
+  SandboxRef,
+  WarmSandboxes,
   WorkspaceProvider,
 } from '../../../../src/domain/provider.ts';
 
 /** When the sandboxes of a fake say that they were made, unless a test says otherwise. */
 export const longAgo = new Date('2029-01-01T00:00:00Z');
+
+export interface FakeOptions {
+  /** What it declares to need: a microVM ['kvm'], a managed provider ['network']. */
+  readonly requires?: ProviderCapabilities['requires'];
+  /** Whether sandboxes can wait in it. */
+  readonly warmPool?: boolean;
+}
 
 /**
  * A provider that keeps its sandboxes as names in sets. Tests replace what should go wrong, and change the
@@ -27,10 +36,34 @@ export class FakeProvider implements WorkspaceProvider {
   /** When each was made, where that is not `longAgo`. */
   readonly createdAt = new Map<string, Date>();
 
-  constructor(name = 'fake', isolation: ProviderCapabilities['isolation'] = 'gvisor') {
+  /** What sandboxes are made of now. */
+  fingerprint = 'image 1';
+  readonly #options: FakeOptions;
+
+  constructor(
+    name = 'fake',
+    isolation: ProviderCapabilities['isolation'] = 'gvisor',
+    options: FakeOptions = {},
+  ) {
     this.name = name;
     this.isolation = isolation;
+    this.#options = options;
+    if (options.warmPool === true) this.warm = this.waiting;
   }
+
+  readonly warm?: WarmSandboxes;
+
+  /** The parts of `warm`, for tests to replace. */
+  readonly waiting = {
+    fingerprint: vi.fn<WarmSandboxes['fingerprint']>(async () => this.fingerprint),
+    rest: vi.fn<WarmSandboxes['rest']>(async (ref) => {
+      this.#mustRun(ref);
+    }),
+    rouse: vi.fn<WarmSandboxes['rouse']>(),
+    adopt: vi.fn<WarmSandboxes['adopt']>(async (ref) => {
+      this.#mustRun(ref);
+    }),
+  };
 
   readonly create = vi.fn<WorkspaceProvider['create']>(async (spec) => {
     this.#forget(spec.sandboxName);
@@ -81,14 +114,14 @@ export class FakeProvider implements WorkspaceProvider {
     features: {
       persistence: true,
       snapshots: false,
-      warmPool: false,
+      warmPool: this.#options.warmPool ?? false,
       processes: true,
       terminals: true,
       tools: true,
       list: true,
       stats: false,
     },
-    requires: [],
+    requires: this.#options.requires ?? [],
     startupMs: null,
     available: null,
   }));
@@ -99,6 +132,11 @@ export class FakeProvider implements WorkspaceProvider {
 
   async [Symbol.asyncDispose](): Promise<void> {
     // Nothing is held.
+  }
+
+  #mustRun({ sandboxName }: SandboxRef): void {
+    if (this.sandboxes.has(sandboxName) && !this.stopped.has(sandboxName)) return;
+    throw new EmergentError('sandbox_unreachable', `${sandboxName} does not run`);
   }
 
   #found(name: string): FoundSandbox {

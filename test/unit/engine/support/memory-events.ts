@@ -1,8 +1,9 @@
-import { actors } from '../../../../src/domain/events.ts';
+import { actors, noticeOwner } from '../../../../src/domain/events.ts';
 import type {
   Actor,
   EventQuery,
   EventType,
+  Notice,
   ToolCall,
   WorkspaceEvent,
 } from '../../../../src/domain/events.ts';
@@ -40,6 +41,10 @@ export class MemoryEventStore implements EventStore {
     this.append({ at, workspaceId: row.id, owner: row.owner, actor, type, detail });
   }
 
+  async recordNotice(notice: Notice): Promise<void> {
+    this.append({ ...notice, workspaceId: null, owner: noticeOwner });
+  }
+
   async recordCall(call: ToolCall): Promise<void> {
     const { at, workspaceId, owner, actor, tool, detail } = call;
     this.append({ at, workspaceId, owner, actor, type: `tool.${tool}`, detail: { ...detail } });
@@ -69,8 +74,8 @@ export class MemoryEventStore implements EventStore {
   }
 
   async known(workspaceIds: readonly string[]): Promise<ReadonlySet<string>> {
-    const asked = new Set(workspaceIds);
-    return new Set(this.events.map((event) => event.workspaceId).filter((id) => asked.has(id)));
+    const seen = new Set(this.events.map((event) => event.workspaceId));
+    return new Set(workspaceIds.filter((id) => seen.has(id)));
   }
 
   async prune(before: Date): Promise<number> {

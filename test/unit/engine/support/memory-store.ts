@@ -27,14 +27,16 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
   readonly rows: Map<string, Workspace>;
   /** Who works on which row. */
   readonly operators: Map<string, number>;
+  /** The rows that were claimed from a pool, by the id of the workspace that each was claimed for. */
+  readonly claimedAs = new Map<string, string>();
   /** The servers that give a sign of life; take one out and it is dead. */
   readonly alive: Set<number>;
   readonly events: MemoryEventStore;
-  readonly #clock: Clock;
+  readonly clock: Clock;
   #server: number;
 
   constructor({ clock = systemClock, server = 1, on }: MemoryStoreOptions = {}) {
-    this.#clock = clock;
+    this.clock = clock;
     this.#server = server;
     this.rows = on?.rows ?? new Map<string, Workspace>();
     this.operators = on?.operators ?? new Map<string, number>();
@@ -55,9 +57,14 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
   }
 
   async admit(workspace: NewWorkspace, limit: number): Promise<Workspace | Refused> {
-    if (this.rows.has(workspace.id)) throw new Error(`duplicate id ${workspace.id}`);
-    const refused = this.#refusal(workspace, limit);
+    const refused = this.refusal(workspace, limit);
     if (refused) return refused;
+    return this.insert(workspace);
+  }
+
+  /** Whatever the limit. */
+  insert(workspace: NewWorkspace): Workspace {
+    if (this.rows.has(workspace.id)) throw new Error(`duplicate id ${workspace.id}`);
     const row: Workspace = {
       ...workspace,
       status: 'creating',
@@ -65,11 +72,12 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
       readyAt: null,
       version: 1,
     };
-    this.#keep(row);
-    const { owner, provider, image } = row;
-    this.events.appendChange(row, this.#clock.now(), owner, 'workspace.creating', {
+    this.keep(row);
+    const { owner, provider, image, pool } = row;
+    this.events.appendChange(row, this.clock.now(), owner, 'workspace.creating', {
       provider,
       image,
+      ...(pool === null ? {} : { pool }),
     });
     return row;
   }
@@ -82,6 +90,7 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
     const { owner, status, provider, containerType } = query;
     const items = [...this.rows.values()].filter(
       (row) =>
+        (row.pool === null || status === 'warm') &&
         (owner === undefined || row.owner === owner) &&
         (status === undefined || row.status === status) &&
         (provider === undefined || row.provider === provider) &&
@@ -105,7 +114,7 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
     limit: number,
   ): Promise<Workspace | Refused | undefined> {
     const row = this.#matching(id, transition);
-    return row && (this.#refusal(row, limit) ?? this.#change(row, transition));
+    return row && (this.refusal(row, limit) ?? this.#change(row, transition));
   }
 
   async remove(
@@ -117,11 +126,12 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
     if (row?.status !== 'destroying' || this.operators.get(id) !== this.#server) return false;
     this.rows.delete(id);
     this.operators.delete(id);
-    this.events.appendChange(row, this.#clock.now(), by, 'workspace.destroyed', detail);
+    this.events.appendChange(row, this.clock.now(), by, 'workspace.destroyed', detail);
     return true;
   }
 
-  async release(id: string): Promise<void> {
+  async release(known: string): Promise<void> {
+    const id = this.claimedAs.get(known) ?? known;
     if (this.operators.get(id) === this.#server) this.operators.delete(id);
   }
 
@@ -151,6 +161,7 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
   ): Promise<readonly Workspace[]> {
     const expired = [...this.rows.values()].filter(
       (row) =>
+        row.pool === null &&
         row.expiresAt !== null &&
         row.expiresAt <= now &&
         !isChanging(row.status) &&
@@ -165,7 +176,7 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
         statusReason: null,
         version: version + 1,
       };
-      this.#keep(claimed);
+      this.keep(claimed);
       this.events.appendChange(row, now, actors.reaper, 'workspace.destroying', {
         reason: 'expired',
         expires_at: row.expiresAt?.toISOString(),
@@ -176,8 +187,9 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
 
   async countByProvider(): Promise<ReadonlyMap<string, number>> {
     const counts = new Map<string, number>();
-    for (const { provider, status } of this.rows.values()) {
-      if (status !== 'destroying') counts.set(provider, (counts.get(provider) ?? 0) + 1);
+    for (const { provider, status, pool } of this.rows.values()) {
+      if (status !== 'destroying' && pool === null)
+        counts.set(provider, (counts.get(provider) ?? 0) + 1);
     }
     return counts;
   }
@@ -196,27 +208,30 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
       status: to,
       version: row.version + 1,
     };
-    this.#keep(changed);
+    this.keep(changed);
     const { statusReason: reason } = changed;
-    this.events.appendChange(row, this.#clock.now(), by, `workspace.${to}`, {
+    this.events.appendChange(row, this.clock.now(), by, `workspace.${to}`, {
       ...detail,
       ...(reason === null ? {} : { reason }),
     });
     return changed;
   }
 
-  #keep(row: Workspace): void {
+  /** Writes the row; in a changing status this server is its operator. */
+  keep(row: Workspace): void {
+    checkPool(row);
     this.rows.set(row.id, row);
     if (isChanging(row.status)) this.operators.set(row.id, this.#server);
     else this.operators.delete(row.id);
   }
 
   /** The row itself is not counted: one that has a slot needs no second one. */
-  #refusal(row: Pick<Workspace, 'id' | 'containerType'>, limit: number): Refused | undefined {
+  refusal(row: Pick<Workspace, 'id' | 'containerType'>, limit: number): Refused | undefined {
     if (row.containerType !== 'agent_workspace') return undefined;
     const counted = [...this.rows.values()].filter(
-      ({ id, containerType, status }) =>
+      ({ id, containerType, status, pool }) =>
         id !== row.id &&
+        pool === null &&
         containerType === 'agent_workspace' &&
         runningStatuses.some((running) => running === status),
     );
@@ -236,6 +251,15 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
     this.rows.set(id, touched);
     return touched;
   }
+}
+
+/** As the database's constraints do. */
+function checkPool({ id, status, pool, poolKey, containerType }: Workspace): void {
+  const member = ['creating', 'warm', 'destroying', 'error'].includes(status);
+  const right =
+    (pool === null) === (poolKey === null) &&
+    (pool === null ? status !== 'warm' : member && containerType === 'agent_workspace');
+  if (!right) throw new Error(`${id} cannot be ${status} in the pool ${String(pool)}`);
 }
 
 /** Hashes are unique among live tokens. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkspaceProvider } from '../../../../src/domain/provider.ts';
 import type { Workspace, WorkspaceStatus } from '../../../../src/domain/workspace.ts';
-import { Providers } from '../../../../src/engine/providers.ts';
 import { Reconciler } from '../../../../src/engine/reconciler.ts';
 import { newWorkspace } from '../../../store/fixtures/workspaces.ts';
 import { FakeClock } from '../../../support/clock.ts';
@@ -10,6 +9,7 @@ import type { RecordedLog } from '../../../support/log.ts';
 import { FakeProvider } from './fake-provider.ts';
 import { FakeUpkeep } from './fake-upkeep.ts';
 import { MemoryWorkspaceStore } from './memory-store.ts';
+import { providersOf } from './providers.ts';
 
 export interface ReconcilerSetup {
   readonly reconciler: Reconciler;
@@ -32,7 +32,7 @@ export function setUpReconciler(...others: WorkspaceProvider[]): ReconcilerSetup
   const reconciler = new Reconciler({
     store,
     events: store.events,
-    providers: new Providers([provider, ...others], clock),
+    providers: providersOf([provider, ...others], clock),
     upkeep,
     releases: store,
     clock,

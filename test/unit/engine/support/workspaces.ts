@@ -1,18 +1,25 @@
 import { Seal } from '../../../../src/base/seal.ts';
 import type { Caller } from '../../../../src/domain/caller.ts';
 import type { CreateWorkspaceRequest } from '../../../../src/domain/create-request.ts';
+import type { PoolDefinition } from '../../../../src/domain/warm-pool.ts';
 import type { Workspace, WorkspaceStatus } from '../../../../src/domain/workspace.ts';
+import { lifecycleOf } from '../../../../src/engine/lifecycle/lifecycle.ts';
 import { Releases } from '../../../../src/engine/lifecycle/releases.ts';
 import { RunningChanges } from '../../../../src/engine/lifecycle/running-changes.ts';
 import { SandboxSpecs } from '../../../../src/engine/lifecycle/sandbox-specs.ts';
-import { Providers } from '../../../../src/engine/providers.ts';
+import type { WorkspaceDefaults } from '../../../../src/engine/new-workspace.ts';
+import { WarmPool } from '../../../../src/engine/pool/warm-pool.ts';
+import type { Providers } from '../../../../src/engine/providers.ts';
+import type { Upkeep } from '../../../../src/engine/upkeep.ts';
 import { Workspaces } from '../../../../src/engine/workspaces.ts';
 import { FakeClock } from '../../../support/clock.ts';
 import { recordLog } from '../../../support/log.ts';
 import type { RecordedLog } from '../../../support/log.ts';
 import { newWorkspace } from '../../../store/fixtures/workspaces.ts';
 import { FakeProvider } from './fake-provider.ts';
+import { MemoryPoolStore } from './memory-pools.ts';
 import { MemoryWorkspaceStore } from './memory-store.ts';
+import { providersOf } from './providers.ts';
 
 export const admin: Caller = { tokenId: 'the admin', role: 'admin' };
 export const alice: Caller = { tokenId: 'alice', role: 'agent' };
@@ -32,8 +39,20 @@ export function never(): AbortSignal {
   return new AbortController().signal;
 }
 
+export const defaults: WorkspaceDefaults = {
+  image: 'base',
+  limits: { cpu: 2, memoryBytes: 4 * 2 ** 30, diskBytes: 10 * 2 ** 30 },
+  ttlSeconds: 3600,
+  deploymentMode: 'self-hosted',
+};
+
 export interface Setup {
   readonly workspaces: Workspaces;
+  readonly upkeep: Upkeep;
+  /** Not started. */
+  readonly pool: WarmPool;
+  readonly pools: MemoryPoolStore;
+  readonly providers: Providers;
   readonly store: MemoryWorkspaceStore;
   readonly provider: FakeProvider;
   readonly clock: FakeClock;
@@ -42,6 +61,7 @@ export interface Setup {
 
 export interface SetupOptions {
   readonly maxConcurrent?: number;
+  readonly warmPools?: readonly PoolDefinition[];
   /** Another server on the same database and the same providers. */
   readonly beside?: Setup;
 }
@@ -52,7 +72,7 @@ export function setUp(provider = new FakeProvider(), ...others: FakeProvider[]):
 }
 
 export function setUpWith(
-  { maxConcurrent = 100, beside }: SetupOptions,
+  { maxConcurrent = 100, warmPools = [], beside }: SetupOptions,
   provider = beside?.provider ?? new FakeProvider(),
   ...others: FakeProvider[]
 ): Setup {
@@ -63,24 +83,27 @@ export function setUpWith(
   const recorded = recordLog();
   const { log } = recorded;
   const changes = new RunningChanges();
-  const workspaces = new Workspaces({
-    store,
-    providers: new Providers([provider, ...others], clock),
+  const providers = providersOf([provider, ...others], clock);
+  const context = {
+    ...{ store, providers, changes, maxConcurrent, clock, log },
     specs: new SandboxSpecs(new Seal(new Uint8Array(32), 'test')),
-    changes,
     releases: new Releases(store, changes, clock, log),
-    maxConcurrent,
-    defaults: {
-      image: 'base',
-      limits: { cpu: 2, memoryBytes: 4 * 2 ** 30, diskBytes: 10 * 2 ** 30 },
-      ttlSeconds: 3600,
-      deploymentMode: 'self-hosted',
+  };
+  const lifecycle = lifecycleOf(context);
+  const pools = new MemoryPoolStore(store, beside?.pools);
+  const pool = new WarmPool({
+    ...{ context, ...lifecycle, pools, definitions: warmPools, release: '1.0.0' },
+    rules: {
+      allowUnsandboxed: false,
+      containerType: 'agent_workspace',
+      deploymentMode: defaults.deploymentMode,
     },
-    allowUnsandboxed: false,
-    clock,
-    log,
   });
-  return { workspaces, store, provider, clock, recorded };
+  const workspaces = new Workspaces({
+    ...{ ...context, lifecycle, defaults, claims: pool.claims, allowUnsandboxed: false },
+  });
+  const { upkeep } = lifecycle;
+  return { workspaces, upkeep, pool, pools, providers, store, provider, clock, recorded };
 }
 
 /** A row in the given state with no operator, and its sandbox. */

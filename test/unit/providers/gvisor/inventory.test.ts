@@ -3,11 +3,13 @@ import { describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { labels } from '../../../../src/providers/gvisor/container-spec.ts';
 import type { DiskModes } from '../../../../src/providers/gvisor/disk/disk-modes.ts';
+import { ForgottenSandboxes } from '../../../../src/providers/gvisor/disk/forgotten-sandboxes.ts';
 import { run } from '../../../../src/host/run.ts';
 import { LoopDisks } from '../../../../src/providers/gvisor/disk/loop-disks.ts';
 import { WorkspaceDisks } from '../../../../src/providers/gvisor/disk/workspace-disks.ts';
 import { listSandboxes } from '../../../../src/providers/gvisor/inventory.ts';
 import { Volumes } from '../../../../src/providers/gvisor/volumes.ts';
+import { recordLog } from '../../../support/log.ts';
 
 const never = new AbortController().signal;
 
@@ -51,7 +53,9 @@ function engine(answers: {
 /** On a host without disks. */
 function list(docker: Docker): ReturnType<typeof listSandboxes> {
   const loops = new LoopDisks('/nowhere/disks', systemClock, run);
-  const disks = new WorkspaceDisks(new Volumes(docker, 'installation'), loops, {} as DiskModes);
+  const volumes = new Volumes(docker, 'installation');
+  const forgotten = new ForgottenSandboxes({ docker, clock: systemClock, log: recordLog().log });
+  const disks = new WorkspaceDisks({ volumes, loops, modes: {} as DiskModes, forgotten });
   const owner = { installationId: 'installation', provider: 'gvisor' };
   return listSandboxes(docker, disks, owner, never);
 }

@@ -36,6 +36,8 @@ function setUp() {
     removeVolume: vi.fn(async () => true),
     terminate: vi.fn(async () => undefined),
     ready: vi.fn(async () => undefined),
+    adopt: vi.fn(async () => undefined),
+    exec: vi.fn(async () => ({ events: [] })),
     close: vi.fn(),
   };
   const preparation = {
@@ -123,6 +125,19 @@ describe('Lifecycle', () => {
     });
     await expect(lifecycle.stop(spec, caller.signal)).rejects.toBe(gone);
     expect(calls.stop).not.toHaveBeenCalled();
+  });
+
+  test('resume gives the agent the environment, unless it is of a version that takes none', async () => {
+    const { lifecycle, calls } = setUp();
+    const given = { ...spec, env: { A: 'one' } };
+    await lifecycle.resume(given, given, never);
+    expect(calls.adopt).toHaveBeenCalledWith({ A: 'one' }, expect.any(AbortSignal));
+    calls.adopt.mockRejectedValueOnce(new EmergentError('unsupported', 'an earlier version'));
+    await lifecycle.resume(given, given, never);
+    calls.adopt.mockRejectedValueOnce(new EmergentError('sandbox_unreachable', 'no answer'));
+    await expect(lifecycle.resume(given, given, never)).rejects.toThrow('no answer');
+    await lifecycle.resume(spec, spec, never);
+    expect(calls.adopt).toHaveBeenCalledTimes(3);
   });
 
   test('create makes room for itself when the same container appears meanwhile', async () => {

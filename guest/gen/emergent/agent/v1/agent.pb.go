@@ -517,6 +517,105 @@ func (x *IdleResponse) GetQuietMs() uint64 {
 	return 0
 }
 
+type AdoptRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Laid over what commands inherit from the agent. Names that are the agent's own, EMERGENT_ and what follows, are
+	// left out. At most 1 MiB, counted as the kernel hands it to a command.
+	Env           map[string]string `protobuf:"bytes,1,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdoptRequest) Reset() {
+	*x = AdoptRequest{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdoptRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdoptRequest) ProtoMessage() {}
+
+func (x *AdoptRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdoptRequest.ProtoReflect.Descriptor instead.
+func (*AdoptRequest) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *AdoptRequest) GetEnv() map[string]string {
+	if x != nil {
+		return x.Env
+	}
+	return nil
+}
+
+type AdoptResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in ReadyResponse.
+	Version       string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	BootId        string `protobuf:"bytes,2,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdoptResponse) Reset() {
+	*x = AdoptResponse{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdoptResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdoptResponse) ProtoMessage() {}
+
+func (x *AdoptResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdoptResponse.ProtoReflect.Descriptor instead.
+func (*AdoptResponse) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *AdoptResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *AdoptResponse) GetBootId() string {
+	if x != nil {
+		return x.BootId
+	}
+	return ""
+}
+
 type Incident struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From 1 on, without gaps.
@@ -532,7 +631,7 @@ type Incident struct {
 
 func (x *Incident) Reset() {
 	*x = Incident{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[10]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +643,7 @@ func (x *Incident) String() string {
 func (*Incident) ProtoMessage() {}
 
 func (x *Incident) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[10]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +656,7 @@ func (x *Incident) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Incident.ProtoReflect.Descriptor instead.
 func (*Incident) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{10}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Incident) GetNumber() uint64 {
@@ -618,7 +717,7 @@ type MemoryExceeded struct {
 
 func (x *MemoryExceeded) Reset() {
 	*x = MemoryExceeded{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[11]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -630,7 +729,7 @@ func (x *MemoryExceeded) String() string {
 func (*MemoryExceeded) ProtoMessage() {}
 
 func (x *MemoryExceeded) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[11]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -643,7 +742,7 @@ func (x *MemoryExceeded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryExceeded.ProtoReflect.Descriptor instead.
 func (*MemoryExceeded) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{11}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MemoryExceeded) GetProcess() []byte {
@@ -720,7 +819,15 @@ const file_emergent_agent_v1_agent_proto_rawDesc = "" +
 	"\fIdleResponse\x12\x1c\n" +
 	"\tprocesses\x18\x01 \x01(\rR\tprocesses\x12\x1a\n" +
 	"\brequests\x18\x02 \x01(\rR\brequests\x12\x19\n" +
-	"\bquiet_ms\x18\x03 \x01(\x04R\aquietMs\"\x8d\x01\n" +
+	"\bquiet_ms\x18\x03 \x01(\x04R\aquietMs\"\x82\x01\n" +
+	"\fAdoptRequest\x12:\n" +
+	"\x03env\x18\x01 \x03(\v2(.emergent.agent.v1.AdoptRequest.EnvEntryR\x03env\x1a6\n" +
+	"\bEnvEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"B\n" +
+	"\rAdoptResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x17\n" +
+	"\aboot_id\x18\x02 \x01(\tR\x06bootId\"\x8d\x01\n" +
 	"\bIncident\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x13\n" +
 	"\x05at_ms\x18\x02 \x01(\x04R\x04atMs\x12L\n" +
@@ -734,13 +841,14 @@ const file_emergent_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
 	"used_bytes\x18\x05 \x01(\x04R\tusedBytes\x12\x1f\n" +
 	"\vlimit_bytes\x18\x06 \x01(\x04R\n" +
-	"limitBytes2\x90\x03\n" +
+	"limitBytes2\xdc\x03\n" +
 	"\x05Agent\x12L\n" +
 	"\x05Ready\x12\x1f.emergent.agent.v1.ReadyRequest\x1a .emergent.agent.v1.ReadyResponse0\x01\x12V\n" +
 	"\tTerminate\x12#.emergent.agent.v1.TerminateRequest\x1a$.emergent.agent.v1.TerminateResponse\x12L\n" +
 	"\x05Watch\x12\x1f.emergent.agent.v1.WatchRequest\x1a .emergent.agent.v1.WatchResponse0\x01\x12J\n" +
 	"\x05Stats\x12\x1f.emergent.agent.v1.StatsRequest\x1a .emergent.agent.v1.StatsResponse\x12G\n" +
-	"\x04Idle\x12\x1e.emergent.agent.v1.IdleRequest\x1a\x1f.emergent.agent.v1.IdleResponseB2Z0emergent.dev/guest/gen/emergent/agent/v1;agentv1b\x06proto3"
+	"\x04Idle\x12\x1e.emergent.agent.v1.IdleRequest\x1a\x1f.emergent.agent.v1.IdleResponse\x12J\n" +
+	"\x05Adopt\x12\x1f.emergent.agent.v1.AdoptRequest\x1a .emergent.agent.v1.AdoptResponseB2Z0emergent.dev/guest/gen/emergent/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_emergent_agent_v1_agent_proto_rawDescOnce sync.Once
@@ -754,7 +862,7 @@ func file_emergent_agent_v1_agent_proto_rawDescGZIP() []byte {
 	return file_emergent_agent_v1_agent_proto_rawDescData
 }
 
-var file_emergent_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_emergent_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_emergent_agent_v1_agent_proto_goTypes = []any{
 	(*ReadyRequest)(nil),      // 0: emergent.agent.v1.ReadyRequest
 	(*ReadyResponse)(nil),     // 1: emergent.agent.v1.ReadyResponse
@@ -766,27 +874,33 @@ var file_emergent_agent_v1_agent_proto_goTypes = []any{
 	(*WatchResponse)(nil),     // 7: emergent.agent.v1.WatchResponse
 	(*IdleRequest)(nil),       // 8: emergent.agent.v1.IdleRequest
 	(*IdleResponse)(nil),      // 9: emergent.agent.v1.IdleResponse
-	(*Incident)(nil),          // 10: emergent.agent.v1.Incident
-	(*MemoryExceeded)(nil),    // 11: emergent.agent.v1.MemoryExceeded
+	(*AdoptRequest)(nil),      // 10: emergent.agent.v1.AdoptRequest
+	(*AdoptResponse)(nil),     // 11: emergent.agent.v1.AdoptResponse
+	(*Incident)(nil),          // 12: emergent.agent.v1.Incident
+	(*MemoryExceeded)(nil),    // 13: emergent.agent.v1.MemoryExceeded
+	nil,                       // 14: emergent.agent.v1.AdoptRequest.EnvEntry
 }
 var file_emergent_agent_v1_agent_proto_depIdxs = []int32{
-	10, // 0: emergent.agent.v1.WatchResponse.incident:type_name -> emergent.agent.v1.Incident
-	11, // 1: emergent.agent.v1.Incident.memory_exceeded:type_name -> emergent.agent.v1.MemoryExceeded
-	0,  // 2: emergent.agent.v1.Agent.Ready:input_type -> emergent.agent.v1.ReadyRequest
-	2,  // 3: emergent.agent.v1.Agent.Terminate:input_type -> emergent.agent.v1.TerminateRequest
-	6,  // 4: emergent.agent.v1.Agent.Watch:input_type -> emergent.agent.v1.WatchRequest
-	4,  // 5: emergent.agent.v1.Agent.Stats:input_type -> emergent.agent.v1.StatsRequest
-	8,  // 6: emergent.agent.v1.Agent.Idle:input_type -> emergent.agent.v1.IdleRequest
-	1,  // 7: emergent.agent.v1.Agent.Ready:output_type -> emergent.agent.v1.ReadyResponse
-	3,  // 8: emergent.agent.v1.Agent.Terminate:output_type -> emergent.agent.v1.TerminateResponse
-	7,  // 9: emergent.agent.v1.Agent.Watch:output_type -> emergent.agent.v1.WatchResponse
-	5,  // 10: emergent.agent.v1.Agent.Stats:output_type -> emergent.agent.v1.StatsResponse
-	9,  // 11: emergent.agent.v1.Agent.Idle:output_type -> emergent.agent.v1.IdleResponse
-	7,  // [7:12] is the sub-list for method output_type
-	2,  // [2:7] is the sub-list for method input_type
-	2,  // [2:2] is the sub-list for extension type_name
-	2,  // [2:2] is the sub-list for extension extendee
-	0,  // [0:2] is the sub-list for field type_name
+	12, // 0: emergent.agent.v1.WatchResponse.incident:type_name -> emergent.agent.v1.Incident
+	14, // 1: emergent.agent.v1.AdoptRequest.env:type_name -> emergent.agent.v1.AdoptRequest.EnvEntry
+	13, // 2: emergent.agent.v1.Incident.memory_exceeded:type_name -> emergent.agent.v1.MemoryExceeded
+	0,  // 3: emergent.agent.v1.Agent.Ready:input_type -> emergent.agent.v1.ReadyRequest
+	2,  // 4: emergent.agent.v1.Agent.Terminate:input_type -> emergent.agent.v1.TerminateRequest
+	6,  // 5: emergent.agent.v1.Agent.Watch:input_type -> emergent.agent.v1.WatchRequest
+	4,  // 6: emergent.agent.v1.Agent.Stats:input_type -> emergent.agent.v1.StatsRequest
+	8,  // 7: emergent.agent.v1.Agent.Idle:input_type -> emergent.agent.v1.IdleRequest
+	10, // 8: emergent.agent.v1.Agent.Adopt:input_type -> emergent.agent.v1.AdoptRequest
+	1,  // 9: emergent.agent.v1.Agent.Ready:output_type -> emergent.agent.v1.ReadyResponse
+	3,  // 10: emergent.agent.v1.Agent.Terminate:output_type -> emergent.agent.v1.TerminateResponse
+	7,  // 11: emergent.agent.v1.Agent.Watch:output_type -> emergent.agent.v1.WatchResponse
+	5,  // 12: emergent.agent.v1.Agent.Stats:output_type -> emergent.agent.v1.StatsResponse
+	9,  // 13: emergent.agent.v1.Agent.Idle:output_type -> emergent.agent.v1.IdleResponse
+	11, // 14: emergent.agent.v1.Agent.Adopt:output_type -> emergent.agent.v1.AdoptResponse
+	9,  // [9:15] is the sub-list for method output_type
+	3,  // [3:9] is the sub-list for method input_type
+	3,  // [3:3] is the sub-list for extension type_name
+	3,  // [3:3] is the sub-list for extension extendee
+	0,  // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_emergent_agent_v1_agent_proto_init() }
@@ -795,7 +909,7 @@ func file_emergent_agent_v1_agent_proto_init() {
 		return
 	}
 	file_emergent_agent_v1_agent_proto_msgTypes[5].OneofWrappers = []any{}
-	file_emergent_agent_v1_agent_proto_msgTypes[10].OneofWrappers = []any{
+	file_emergent_agent_v1_agent_proto_msgTypes[12].OneofWrappers = []any{
 		(*Incident_MemoryExceeded)(nil),
 	}
 	type x struct{}
@@ -804,7 +918,7 @@ func file_emergent_agent_v1_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emergent_agent_v1_agent_proto_rawDesc), len(file_emergent_agent_v1_agent_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -6,17 +6,32 @@ describe('IdleSandboxes', () => {
   test('freezes at once on demand, unless something goes on', async () => {
     const { idle, clock, freezer, ask } = setUp();
     ask.mockResolvedValue({ ...quiet, quietMs: 0 });
-    expect(await idle.freezeNow(ref, never)).toBe(true);
+    expect(await idle.freezeNow(ref, never)).toBe('frozen');
     expect(freezer.now).toBe('frozen');
     const letGo = await idle.hold(ref);
-    expect(await idle.freezeNow(ref, never)).toBe(false);
+    expect(await idle.freezeNow(ref, never)).toBe('busy');
     letGo();
     ask.mockResolvedValue({ ...quiet, processes: 1 });
-    expect(await idle.freezeNow(ref, never)).toBe(false);
+    expect(await idle.freezeNow(ref, never)).toBe('busy');
     expect(freezer.now).toBe('thawed');
     ask.mockResolvedValue(quiet);
     await clock.advance(idleMs);
     expect(freezer.now).toBe('frozen');
+  });
+
+  test('one that was frozen here sleeps until it is used, or its link or itself is lost', async () => {
+    const { idle, freezer } = setUp();
+    expect([idle.sleeps(ref), idle.hasEnded(ref)]).toEqual([false, false]);
+    await idle.freezeNow(ref, never);
+    expect([idle.sleeps(ref), idle.hasEnded(ref)]).toEqual([true, false]);
+    await use(idle);
+    expect(idle.sleeps(ref)).toBe(false);
+    await idle.freezeNow(ref, never);
+    idle.lost(ref);
+    freezer.now = 'frozen';
+    expect(idle.sleeps(ref)).toBe(false);
+    freezer.now = 'gone';
+    expect([idle.sleeps(ref), idle.hasEnded(ref)]).toEqual([false, true]);
   });
 
   test('a use that comes and goes keeps a demand from freezing', async () => {
@@ -29,7 +44,7 @@ describe('IdleSandboxes', () => {
     });
     await use(idle);
     answer.resolve(quiet);
-    expect(await demand).toBe(false);
+    expect(await demand).toBe('busy');
     expect(freezer.now).toBe('thawed');
   });
 
@@ -38,7 +53,7 @@ describe('IdleSandboxes', () => {
     freezer.now = 'frozen';
     await use(idle);
     expect(freezer.now).toBe('thawed');
-    expect(await idle.freezeNow(ref, never)).toBe(false);
+    expect(await idle.freezeNow(ref, never)).toBe('never');
     await clock.advance(60_000);
     expect(freezer.now).toBe('thawed');
     expect(idle.facts()).toEqual({ idle_freeze: 'off' });

@@ -44,6 +44,8 @@ const (
 	AgentStatsProcedure = "/emergent.agent.v1.Agent/Stats"
 	// AgentIdleProcedure is the fully-qualified name of the Agent's Idle RPC.
 	AgentIdleProcedure = "/emergent.agent.v1.Agent/Idle"
+	// AgentAdoptProcedure is the fully-qualified name of the Agent's Adopt RPC.
+	AgentAdoptProcedure = "/emergent.agent.v1.Agent/Adopt"
 )
 
 // AgentClient is a client for the emergent.agent.v1.Agent service.
@@ -62,6 +64,9 @@ type AgentClient interface {
 	Stats(context.Context, *v1.StatsRequest) (*v1.StatsResponse, error)
 	// Whether the sandbox can be put to sleep. Asking does not count as a use of it.
 	Idle(context.Context, *v1.IdleRequest) (*v1.IdleResponse, error)
+	// Gives the sandbox to a workspace: commands that are started from now on have this environment. It may be asked
+	// again, which replaces what was given before. Refused, as every command is, once the sandbox is being stopped.
+	Adopt(context.Context, *v1.AdoptRequest) (*v1.AdoptResponse, error)
 }
 
 // NewAgentClient constructs a client for the emergent.agent.v1.Agent service. By default, it uses
@@ -105,6 +110,12 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(agentMethods.ByName("Idle")),
 			connect.WithClientOptions(opts...),
 		),
+		adopt: connect.NewClient[v1.AdoptRequest, v1.AdoptResponse](
+			httpClient,
+			baseURL+AgentAdoptProcedure,
+			connect.WithSchema(agentMethods.ByName("Adopt")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -115,6 +126,7 @@ type agentClient struct {
 	watch     *connect.Client[v1.WatchRequest, v1.WatchResponse]
 	stats     *connect.Client[v1.StatsRequest, v1.StatsResponse]
 	idle      *connect.Client[v1.IdleRequest, v1.IdleResponse]
+	adopt     *connect.Client[v1.AdoptRequest, v1.AdoptResponse]
 }
 
 // Ready calls emergent.agent.v1.Agent.Ready.
@@ -154,6 +166,15 @@ func (c *agentClient) Idle(ctx context.Context, req *v1.IdleRequest) (*v1.IdleRe
 	return nil, err
 }
 
+// Adopt calls emergent.agent.v1.Agent.Adopt.
+func (c *agentClient) Adopt(ctx context.Context, req *v1.AdoptRequest) (*v1.AdoptResponse, error) {
+	response, err := c.adopt.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // AgentHandler is an implementation of the emergent.agent.v1.Agent service.
 type AgentHandler interface {
 	// The first message comes as soon as the agent can take commands. The stream then stays open without
@@ -170,6 +191,9 @@ type AgentHandler interface {
 	Stats(context.Context, *v1.StatsRequest) (*v1.StatsResponse, error)
 	// Whether the sandbox can be put to sleep. Asking does not count as a use of it.
 	Idle(context.Context, *v1.IdleRequest) (*v1.IdleResponse, error)
+	// Gives the sandbox to a workspace: commands that are started from now on have this environment. It may be asked
+	// again, which replaces what was given before. Refused, as every command is, once the sandbox is being stopped.
+	Adopt(context.Context, *v1.AdoptRequest) (*v1.AdoptResponse, error)
 }
 
 // NewAgentHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -209,6 +233,12 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(agentMethods.ByName("Idle")),
 		connect.WithHandlerOptions(opts...),
 	)
+	agentAdoptHandler := connect.NewUnaryHandlerSimple(
+		AgentAdoptProcedure,
+		svc.Adopt,
+		connect.WithSchema(agentMethods.ByName("Adopt")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/emergent.agent.v1.Agent/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AgentReadyProcedure:
@@ -221,6 +251,8 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 			agentStatsHandler.ServeHTTP(w, r)
 		case AgentIdleProcedure:
 			agentIdleHandler.ServeHTTP(w, r)
+		case AgentAdoptProcedure:
+			agentAdoptHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -248,4 +280,8 @@ func (UnimplementedAgentHandler) Stats(context.Context, *v1.StatsRequest) (*v1.S
 
 func (UnimplementedAgentHandler) Idle(context.Context, *v1.IdleRequest) (*v1.IdleResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Idle is not implemented"))
+}
+
+func (UnimplementedAgentHandler) Adopt(context.Context, *v1.AdoptRequest) (*v1.AdoptResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Adopt is not implemented"))
 }

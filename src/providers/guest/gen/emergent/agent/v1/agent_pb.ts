@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file emergent/agent/v1/agent.proto.
  */
 export const file_emergent_agent_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("Ch1lbWVyZ2VudC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZW1lcmdlbnQuYWdlbnQudjEiDgoMUmVhZHlSZXF1ZXN0IjEKDVJlYWR5UmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIPCgdib290X2lkGAIgASgJIiQKEFRlcm1pbmF0ZVJlcXVlc3QSEAoIZ3JhY2VfbXMYASABKA0iQAoRVGVybWluYXRlUmVzcG9uc2USDQoFYXNrZWQYASABKA0SDgoGa2lsbGVkGAIgASgNEgwKBGxlZnQYAyABKA0iDgoMU3RhdHNSZXF1ZXN0ImEKDVN0YXRzUmVzcG9uc2USGQoMbWVtb3J5X2J5dGVzGAEgASgESACIAQESFgoJcHJvY2Vzc2VzGAIgASgNSAGIAQFCDwoNX21lbW9yeV9ieXRlc0IMCgpfcHJvY2Vzc2VzIi4KDFdhdGNoUmVxdWVzdBINCgVhZnRlchgBIAEoBBIPCgdib290X2lkGAIgASgJIk8KDVdhdGNoUmVzcG9uc2USDwoHYm9vdF9pZBgBIAEoCRItCghpbmNpZGVudBgCIAEoCzIbLmVtZXJnZW50LmFnZW50LnYxLkluY2lkZW50Ig0KC0lkbGVSZXF1ZXN0IkUKDElkbGVSZXNwb25zZRIRCglwcm9jZXNzZXMYASABKA0SEAoIcmVxdWVzdHMYAiABKA0SEAoIcXVpZXRfbXMYAyABKAQibwoISW5jaWRlbnQSDgoGbnVtYmVyGAEgASgEEg0KBWF0X21zGAIgASgEEjwKD21lbW9yeV9leGNlZWRlZBgDIAEoCzIhLmVtZXJnZW50LmFnZW50LnYxLk1lbW9yeUV4Y2VlZGVkSABCBgoEa2luZCJ3Cg5NZW1vcnlFeGNlZWRlZBIPCgdwcm9jZXNzGAEgASgMEgsKA3BpZBgCIAEoDRILCgN0YWcYAyABKAkSEQoJcnNzX2J5dGVzGAQgASgEEhIKCnVzZWRfYnl0ZXMYBSABKAQSEwoLbGltaXRfYnl0ZXMYBiABKAQykAMKBUFnZW50EkwKBVJlYWR5Eh8uZW1lcmdlbnQuYWdlbnQudjEuUmVhZHlSZXF1ZXN0GiAuZW1lcmdlbnQuYWdlbnQudjEuUmVhZHlSZXNwb25zZTABElYKCVRlcm1pbmF0ZRIjLmVtZXJnZW50LmFnZW50LnYxLlRlcm1pbmF0ZVJlcXVlc3QaJC5lbWVyZ2VudC5hZ2VudC52MS5UZXJtaW5hdGVSZXNwb25zZRJMCgVXYXRjaBIfLmVtZXJnZW50LmFnZW50LnYxLldhdGNoUmVxdWVzdBogLmVtZXJnZW50LmFnZW50LnYxLldhdGNoUmVzcG9uc2UwARJKCgVTdGF0cxIfLmVtZXJnZW50LmFnZW50LnYxLlN0YXRzUmVxdWVzdBogLmVtZXJnZW50LmFnZW50LnYxLlN0YXRzUmVzcG9uc2USRwoESWRsZRIeLmVtZXJnZW50LmFnZW50LnYxLklkbGVSZXF1ZXN0Gh8uZW1lcmdlbnQuYWdlbnQudjEuSWRsZVJlc3BvbnNlQjJaMGVtZXJnZW50LmRldi9ndWVzdC9nZW4vZW1lcmdlbnQvYWdlbnQvdjE7YWdlbnR2MWIGcHJvdG8z");
+  fileDesc("Ch1lbWVyZ2VudC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZW1lcmdlbnQuYWdlbnQudjEiDgoMUmVhZHlSZXF1ZXN0IjEKDVJlYWR5UmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIPCgdib290X2lkGAIgASgJIiQKEFRlcm1pbmF0ZVJlcXVlc3QSEAoIZ3JhY2VfbXMYASABKA0iQAoRVGVybWluYXRlUmVzcG9uc2USDQoFYXNrZWQYASABKA0SDgoGa2lsbGVkGAIgASgNEgwKBGxlZnQYAyABKA0iDgoMU3RhdHNSZXF1ZXN0ImEKDVN0YXRzUmVzcG9uc2USGQoMbWVtb3J5X2J5dGVzGAEgASgESACIAQESFgoJcHJvY2Vzc2VzGAIgASgNSAGIAQFCDwoNX21lbW9yeV9ieXRlc0IMCgpfcHJvY2Vzc2VzIi4KDFdhdGNoUmVxdWVzdBINCgVhZnRlchgBIAEoBBIPCgdib290X2lkGAIgASgJIk8KDVdhdGNoUmVzcG9uc2USDwoHYm9vdF9pZBgBIAEoCRItCghpbmNpZGVudBgCIAEoCzIbLmVtZXJnZW50LmFnZW50LnYxLkluY2lkZW50Ig0KC0lkbGVSZXF1ZXN0IkUKDElkbGVSZXNwb25zZRIRCglwcm9jZXNzZXMYASABKA0SEAoIcmVxdWVzdHMYAiABKA0SEAoIcXVpZXRfbXMYAyABKAQicQoMQWRvcHRSZXF1ZXN0EjUKA2VudhgBIAMoCzIoLmVtZXJnZW50LmFnZW50LnYxLkFkb3B0UmVxdWVzdC5FbnZFbnRyeRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKDUFkb3B0UmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIPCgdib290X2lkGAIgASgJIm8KCEluY2lkZW50Eg4KBm51bWJlchgBIAEoBBINCgVhdF9tcxgCIAEoBBI8Cg9tZW1vcnlfZXhjZWVkZWQYAyABKAsyIS5lbWVyZ2VudC5hZ2VudC52MS5NZW1vcnlFeGNlZWRlZEgAQgYKBGtpbmQidwoOTWVtb3J5RXhjZWVkZWQSDwoHcHJvY2VzcxgBIAEoDBILCgNwaWQYAiABKA0SCwoDdGFnGAMgASgJEhEKCXJzc19ieXRlcxgEIAEoBBISCgp1c2VkX2J5dGVzGAUgASgEEhMKC2xpbWl0X2J5dGVzGAYgASgEMtwDCgVBZ2VudBJMCgVSZWFkeRIfLmVtZXJnZW50LmFnZW50LnYxLlJlYWR5UmVxdWVzdBogLmVtZXJnZW50LmFnZW50LnYxLlJlYWR5UmVzcG9uc2UwARJWCglUZXJtaW5hdGUSIy5lbWVyZ2VudC5hZ2VudC52MS5UZXJtaW5hdGVSZXF1ZXN0GiQuZW1lcmdlbnQuYWdlbnQudjEuVGVybWluYXRlUmVzcG9uc2USTAoFV2F0Y2gSHy5lbWVyZ2VudC5hZ2VudC52MS5XYXRjaFJlcXVlc3QaIC5lbWVyZ2VudC5hZ2VudC52MS5XYXRjaFJlc3BvbnNlMAESSgoFU3RhdHMSHy5lbWVyZ2VudC5hZ2VudC52MS5TdGF0c1JlcXVlc3QaIC5lbWVyZ2VudC5hZ2VudC52MS5TdGF0c1Jlc3BvbnNlEkcKBElkbGUSHi5lbWVyZ2VudC5hZ2VudC52MS5JZGxlUmVxdWVzdBofLmVtZXJnZW50LmFnZW50LnYxLklkbGVSZXNwb25zZRJKCgVBZG9wdBIfLmVtZXJnZW50LmFnZW50LnYxLkFkb3B0UmVxdWVzdBogLmVtZXJnZW50LmFnZW50LnYxLkFkb3B0UmVzcG9uc2VCMlowZW1lcmdlbnQuZGV2L2d1ZXN0L2dlbi9lbWVyZ2VudC9hZ2VudC92MTthZ2VudHYxYgZwcm90bzM");
 
 /**
  * @generated from message emergent.agent.v1.ReadyRequest
@@ -241,6 +241,50 @@ export const IdleResponseSchema: GenMessage<IdleResponse> = /*@__PURE__*/
   messageDesc(file_emergent_agent_v1_agent, 9);
 
 /**
+ * @generated from message emergent.agent.v1.AdoptRequest
+ */
+export type AdoptRequest = Message<"emergent.agent.v1.AdoptRequest"> & {
+  /**
+   * Laid over what commands inherit from the agent. Names that are the agent's own, EMERGENT_ and what follows, are
+   * left out. At most 1 MiB, counted as the kernel hands it to a command.
+   *
+   * @generated from field: map<string, string> env = 1;
+   */
+  env: { [key: string]: string };
+};
+
+/**
+ * Describes the message emergent.agent.v1.AdoptRequest.
+ * Use `create(AdoptRequestSchema)` to create a new message.
+ */
+export const AdoptRequestSchema: GenMessage<AdoptRequest> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 10);
+
+/**
+ * @generated from message emergent.agent.v1.AdoptResponse
+ */
+export type AdoptResponse = Message<"emergent.agent.v1.AdoptResponse"> & {
+  /**
+   * As in ReadyResponse.
+   *
+   * @generated from field: string version = 1;
+   */
+  version: string;
+
+  /**
+   * @generated from field: string boot_id = 2;
+   */
+  bootId: string;
+};
+
+/**
+ * Describes the message emergent.agent.v1.AdoptResponse.
+ * Use `create(AdoptResponseSchema)` to create a new message.
+ */
+export const AdoptResponseSchema: GenMessage<AdoptResponse> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 11);
+
+/**
  * @generated from message emergent.agent.v1.Incident
  */
 export type Incident = Message<"emergent.agent.v1.Incident"> & {
@@ -273,7 +317,7 @@ export type Incident = Message<"emergent.agent.v1.Incident"> & {
  * Use `create(IncidentSchema)` to create a new message.
  */
 export const IncidentSchema: GenMessage<Incident> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 10);
+  messageDesc(file_emergent_agent_v1_agent, 12);
 
 /**
  * A process was killed because all together held more memory than the sandbox may.
@@ -323,7 +367,7 @@ export type MemoryExceeded = Message<"emergent.agent.v1.MemoryExceeded"> & {
  * Use `create(MemoryExceededSchema)` to create a new message.
  */
 export const MemoryExceededSchema: GenMessage<MemoryExceeded> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 11);
+  messageDesc(file_emergent_agent_v1_agent, 13);
 
 /**
  * @generated from service emergent.agent.v1.Agent
@@ -382,6 +426,17 @@ export const Agent: GenService<{
     methodKind: "unary";
     input: typeof IdleRequestSchema;
     output: typeof IdleResponseSchema;
+  },
+  /**
+   * Gives the sandbox to a workspace: commands that are started from now on have this environment. It may be asked
+   * again, which replaces what was given before. Refused, as every command is, once the sandbox is being stopped.
+   *
+   * @generated from rpc emergent.agent.v1.Agent.Adopt
+   */
+  adopt: {
+    methodKind: "unary";
+    input: typeof AdoptRequestSchema;
+    output: typeof AdoptResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_emergent_agent_v1_agent, 0);
