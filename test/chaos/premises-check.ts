@@ -1,6 +1,9 @@
 import type { Complaints } from './findings.ts';
 import { differences, takeInventory } from './inventory.ts';
 import type { Inventory, Premises } from './inventory.ts';
+import { until } from './until.ts';
+
+const helperMs = 10_000;
 
 /** Everything that was made for workspaces has its row, once, and every row has everything. */
 export async function compareWithRows(
@@ -21,7 +24,7 @@ export async function compareWithRows(
   ]) {
     findings.add('leak', subject, complaint);
   }
-  addHelpers(findings, inventory);
+  await addHelpers(premises, findings, inventory);
 }
 
 /** When the last workspace is gone, so is everything that was made for any. */
@@ -38,10 +41,23 @@ export async function expectNothingLeft(
     for (const id of ids) findings.add('leak', `${what} of ${id}`, 'outlives its workspace');
   }
   for (const part of inventory.network) findings.add('leak', part, 'outlives the last workspace');
-  addHelpers(findings, inventory);
+  await addHelpers(premises, findings, inventory);
 }
 
-function addHelpers(findings: Complaints<'leak'>, { helpers, disks }: Inventory): void {
-  for (const helper of helpers) findings.add('leak', helper, 'a helper is left');
+/** One that does its work just now is gone in a moment. */
+async function addHelpers(
+  premises: Premises,
+  findings: Complaints<'leak'>,
+  { helpers, disks }: Inventory,
+): Promise<void> {
+  const left = new Set(helpers);
+  if (left.size > 0) {
+    await until(async () => {
+      const now = new Set((await takeInventory(premises)).helpers);
+      for (const helper of left) if (!now.has(helper)) left.delete(helper);
+      return left.size === 0;
+    }, helperMs);
+  }
+  for (const helper of left) findings.add('leak', helper, 'a helper is left');
   for (const probe of disks.others) findings.add('leak', probe, 'the disk of a probe is left');
 }

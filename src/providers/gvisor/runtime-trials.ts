@@ -30,7 +30,9 @@ export type RuntimeFacts = Readonly<Record<string, string>>;
 const trialMs = 45_000;
 /** How long somebody who asks waits for the first one: a busy host takes its time over a container. */
 const patienceMs = 15_000;
-const failureHoldsMs = 30_000;
+/** How long a failure is believed: an engine on its way out fails too, so a first one is soon doubted. */
+const firstFailureHoldsMs = 1_000;
+const longestFailureHoldsMs = 30_000;
 const closeMs = 20_000;
 
 export interface RuntimeTrialsOptions {
@@ -42,6 +44,8 @@ export interface RuntimeTrialsOptions {
 interface Known {
   readonly key: string;
   readonly trial: Promise<RuntimeTrial>;
+  /** How many before it have failed in a row. */
+  readonly failures: number;
   ended?: { readonly trial: RuntimeTrial; readonly monotonic: number };
   /** What is believed until this one has ended. */
   readonly before?: RuntimeTrial;
@@ -49,8 +53,8 @@ interface Known {
 
 /**
  * Whether the engine's runtime really runs containers: found by starting one, once per engine and runtime. A failure
- * is believed for half a minute, and then until another trial has ended. A trial goes on when whoever asked for it is gone, so that it
- * leaves nothing behind and its answer is there for the next.
+ * is believed for a while, twice as long each time in a row, and then until another trial has ended. A trial goes on
+ * when whoever asked for it is gone, so that it leaves nothing behind and its answer is there for the next.
  */
 export class RuntimeTrials implements AsyncDisposable {
   readonly #options: RuntimeTrialsOptions;
@@ -110,10 +114,12 @@ export class RuntimeTrials implements AsyncDisposable {
     const known = this.#known?.key === key ? this.#known : undefined;
     if (known) {
       const failedAt = known.ended?.trial.state === 'broken' ? known.ended.monotonic : undefined;
-      if (failedAt === undefined || clock.monotonic() - failedAt < failureHoldsMs) return known;
+      const holdsMs = Math.min(firstFailureHoldsMs * 2 ** known.failures, longestFailureHoldsMs);
+      if (failedAt === undefined || clock.monotonic() - failedAt < holdsMs) return known;
     }
     const before = known?.ended && { before: known.ended.trial };
-    const started: Known = { key, trial: this.#start(engine, runtime), ...before };
+    const failures = known ? known.failures + 1 : 0;
+    const started: Known = { key, trial: this.#start(engine, runtime), failures, ...before };
     void started.trial.then((trial) => {
       started.ended = { trial, monotonic: clock.monotonic() };
     });
