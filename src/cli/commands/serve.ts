@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
+import { endProcessWithin } from '../../base/end-process.ts';
 import { ConfigError, loadConfig, readConfiguration, settings } from '../../config.ts';
 import type { Config, Configuration } from '../../config.ts';
 import type { RunningServer } from '../../main.ts';
@@ -63,6 +64,8 @@ function settingLines(): string {
     .join('\n');
 }
 
+/** All is closed by then: nothing that is left is worth waiting for. */
+const lingerMs = 2_000;
 /** Terminals that are closed tell their programs first and go then. */
 const goingMs = 1_000;
 
@@ -96,6 +99,7 @@ async function serveUntilSignal(options: { readonly json?: boolean }): Promise<v
     reload = running;
   });
   note('closed');
+  endProcessWithin(lingerMs);
 }
 
 async function serveUntil(
