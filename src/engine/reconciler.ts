@@ -5,6 +5,7 @@ import type { Log } from '../base/log.ts';
 import { startLoop } from '../base/loop.ts';
 import { inParallel } from '../base/parallel.ts';
 import { Troubles } from '../base/troubles.ts';
+import { requireAdmin } from '../domain/caller.ts';
 import type { Caller } from '../domain/caller.ts';
 import { EmergentError } from '../domain/errors.ts';
 import { planReconcile, unownedOf } from '../domain/reconcile-plan.ts';
@@ -96,9 +97,7 @@ export class Reconciler implements UpkeepOperations, AsyncDisposable {
   }
 
   async reconcile(caller: Caller, options: ReconcileOptions): Promise<ReconcileReport> {
-    if (caller.role !== 'admin') {
-      throw new EmergentError('forbidden', 'this needs a token with the role admin');
-    }
+    requireAdmin(caller);
     return this.#run(options);
   }
 

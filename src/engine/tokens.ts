@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import { requireAdmin } from '../domain/caller.ts';
 import type { Caller } from '../domain/caller.ts';
 import { EmergentError } from '../domain/errors.ts';
 import type { TokenStore } from '../domain/store.ts';
@@ -87,11 +88,5 @@ export class Tokens {
       hash: hashSecret(secret),
       createdAt: this.#clock.now(),
     });
-  }
-}
-
-function requireAdmin(caller: Caller): void {
-  if (caller.role !== 'admin') {
-    throw new EmergentError('forbidden', 'this needs a token with the role admin');
   }
 }

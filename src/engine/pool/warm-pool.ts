@@ -3,6 +3,7 @@ import { Bell } from '../../base/bell.ts';
 import { withDeadline } from '../../base/deadline.ts';
 import { startLoop } from '../../base/loop.ts';
 import { Troubles } from '../../base/troubles.ts';
+import { requireAdmin } from '../../domain/caller.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import { planPool } from '../../domain/pool-plan.ts';
@@ -127,9 +128,7 @@ export class WarmPool implements PoolOperations, AsyncDisposable {
   }
 
   async resize(caller: Caller, name: string, size: number): Promise<PoolReport> {
-    if (caller.role !== 'admin') {
-      throw new EmergentError('forbidden', 'this needs a token with the role admin');
-    }
+    requireAdmin(caller);
     const resized = await this.#options.pools.resize(name, size, caller.tokenId);
     if (!resized) throw new EmergentError('pool_not_found', `there is no pool "${name}"`);
     this.tryNow();

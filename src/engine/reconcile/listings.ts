@@ -6,12 +6,13 @@ import type { Providers } from '../providers.ts';
 
 const listDeadlineMs = 20_000;
 
-/** Asks every provider at once for its sandboxes; one that fails or hangs holds no other back. */
+/** Asks these providers at once for their sandboxes; one that fails or hangs holds no other back. */
 export async function listSandboxes(
   providers: Providers,
   signal: AbortSignal,
+  names: readonly string[] = providers.names,
 ): Promise<ReadonlyMap<string, Listing>> {
-  const asked = providers.names.map(
+  const asked = names.map(
     async (name) => [name, await listingOf(providers.get(name), signal)] as const,
   );
   return new Map(await Promise.all(asked));
