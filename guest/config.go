@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -24,6 +25,8 @@ type config struct {
 	tokenHash   api.TokenHash
 	nameservers []netip.Addr
 	workdir     string
+	// volumes are directories that the engine has made and that commands write to.
+	volumes []string
 	// memoryLimit is in bytes; 0: none is watched over.
 	memoryLimit uint64
 	// sharedKernel: the kernel is the host's, so the control group tells what the sandbox uses.
@@ -52,6 +55,10 @@ func readConfig() (config, error) {
 	if !filepath.IsAbs(workdir) {
 		problems = append(problems, fmt.Errorf("EMERGENT_WORKDIR: %q is not an absolute path", workdir))
 	}
+	volumes, err := parseVolumes(os.Getenv("EMERGENT_VOLUMES"))
+	if err != nil {
+		problems = append(problems, fmt.Errorf("EMERGENT_VOLUMES: %w", err))
+	}
 	memoryLimit, err := parseMemoryLimit(os.Getenv("EMERGENT_MEMORY_LIMIT"))
 	if err != nil {
 		problems = append(problems, fmt.Errorf("EMERGENT_MEMORY_LIMIT: %w", err))
@@ -72,6 +79,7 @@ func readConfig() (config, error) {
 		tokenHash:    hash,
 		nameservers:  nameservers,
 		workdir:      filepath.Clean(workdir),
+		volumes:      volumes,
 		memoryLimit:  memoryLimit,
 		sharedKernel: usageSource == "cgroup",
 		account:      user,
@@ -86,6 +94,22 @@ func withHome(environ []string, user account.Account) []string {
 	}
 	kept := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "HOME=") })
 	return append(kept, "HOME="+user.Home)
+}
+
+func parseVolumes(text string) ([]string, error) {
+	var paths []string
+	if text == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &paths); err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			return nil, fmt.Errorf("%q is not an absolute path", path)
+		}
+	}
+	return paths, nil
 }
 
 func parseMemoryLimit(text string) (uint64, error) {

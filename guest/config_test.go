@@ -15,13 +15,14 @@ func TestEveryProblemIsReportedTogether(t *testing.T) {
 	t.Setenv("EMERGENT_MEMORY_LIMIT", "4G")
 	t.Setenv("EMERGENT_USER", "nobody-by-this-name")
 	t.Setenv("EMERGENT_MEMORY_USAGE", "guess")
+	t.Setenv("EMERGENT_VOLUMES", `["/data", "relative"]`)
 	_, err := readConfig()
 	if err == nil {
 		t.Fatal("accepted")
 	}
 	for _, name := range []string{
 		"EMERGENT_TOKEN_SHA256", "EMERGENT_NAMESERVERS", "EMERGENT_WORKDIR", "EMERGENT_MEMORY_LIMIT",
-		"EMERGENT_USER", "EMERGENT_MEMORY_USAGE",
+		"EMERGENT_USER", "EMERGENT_MEMORY_USAGE", "EMERGENT_VOLUMES",
 	} {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not in %q", name, err)
@@ -33,9 +34,13 @@ func TestDefaultsAndLists(t *testing.T) {
 	t.Setenv("EMERGENT_TOKEN_SHA256", strings.Repeat("ab", 32))
 	t.Setenv("EMERGENT_NAMESERVERS", "1.1.1.1, 2606:4700::1111")
 	t.Setenv("EMERGENT_WORKDIR", "")
+	t.Setenv("EMERGENT_VOLUMES", `["/data", "/with space"]`)
 	config, err := readConfig()
 	if err != nil || config.workdir != "/workspace" {
 		t.Fatalf("%+v, %v", config, err)
+	}
+	if want := []string{"/data", "/with space"}; !slices.Equal(config.volumes, want) {
+		t.Errorf("%q", config.volumes)
 	}
 	if text := string(resolvConf(config.nameservers)); text != "nameserver 1.1.1.1\nnameserver 2606:4700::1111\n" {
 		t.Errorf("%q", text)

@@ -131,6 +131,11 @@ func prepareSystem(config config) {
 	} else if err := handOver(config.workdir, config.account); err != nil {
 		log.Printf("init: hand over working directory: %v", err)
 	}
+	for _, volume := range config.volumes {
+		if err := handOver(volume, config.account); err != nil {
+			log.Printf("init: hand over %s: %v", volume, err)
+		}
+	}
 	if err := files.Sweep(config.workdir); err != nil {
 		log.Printf("init: %v", err)
 	}

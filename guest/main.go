@@ -14,6 +14,7 @@
 //	EMERGENT_MEMORY_USAGE   "cgroup": what they hold is read there, as the kernel is the host's
 //	EMERGENT_WORKDIR        where commands start and relative paths begin; /workspace unless told
 //	EMERGENT_USER           who commands run as and new files belong to: user[:group], names or numbers; root unless told
+//	EMERGENT_VOLUMES        JSON array of directories that are that user's too, where the engine has made them as root
 //	EMERGENT_OWN_HOME       "true": commands have the home of that user, whatever HOME is here
 //
 // Commands inherit the rest of the environment, with what the sandbox was given by `Adopt` laid over it. What is served

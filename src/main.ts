@@ -92,6 +92,7 @@ export async function serve(
     version: packageJson.version,
     ready: () => store.describe(),
     runningProcesses: () => engine.operationsInFlight,
+    sessionKey: settled.secretKey,
   });
   starting.defer(() => closeHttp(app, engine, log));
   const url = await app.listen({ host: config.host, port: config.port });
@@ -212,6 +213,7 @@ function engineOptions(
   | 'maxConcurrent'
   | 'allowUnsandboxed'
   | 'eventRetentionSeconds'
+  | 'mcpSettings'
   | 'warmPools'
   | 'release'
 > {
@@ -229,6 +231,10 @@ function engineOptions(
     maxConcurrent: config.maxConcurrent,
     allowUnsandboxed: config.allowUnsandboxed || config.demo,
     eventRetentionSeconds: config.eventRetentionSeconds,
+    mcpSettings: {
+      pingEveryMs: config.mcpPingSeconds * 1000,
+      shutdownGraceMs: config.mcpGraceSeconds * 1000,
+    },
   };
 }
 

@@ -25,4 +25,4 @@ export const scenarios: readonly (Scenario & { readonly id: RequirementId })[] =
 export const deferred = scenarios.filter((scenario) => scenario.status !== 'covered');
 
 /** How many scenarios may be deferred. Lower it with every one that becomes covered; never raise it. */
-export const maxDeferred = 34;
+export const maxDeferred = 29;

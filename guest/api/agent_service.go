@@ -18,6 +18,7 @@ type agentService struct {
 	incidents  *memory.Incidents
 	memoryUsed func() (uint64, error)
 	activity   *activity
+	tunnels    *tunnels
 	stopping   <-chan struct{}
 }
 

@@ -43,7 +43,7 @@ func Handler(o Options) http.Handler {
 	used := newActivity(time.Now)
 	mux := http.NewServeMux()
 	mux.Handle(processconnect.NewProcessHandler(&processService{o.Processes}, rpc...))
-	mux.Handle(agentv1connect.NewAgentHandler(&agentService{o.Processes, o.Identity, o.Incidents, o.MemoryUsed, used, o.Stopping}, rpc...))
+	mux.Handle(agentv1connect.NewAgentHandler(&agentService{o.Processes, o.Identity, o.Incidents, o.MemoryUsed, used, &tunnels{}, o.Stopping}, rpc...))
 	mux.Handle("/files", files.Handler{Workdir: o.Workdir, Owner: o.Owner})
 	mux.HandleFunc("GET /health", health)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -43,6 +43,7 @@ var codes = []struct {
 	{proc.ErrBadArgument, connect.CodeInvalidArgument},
 	{proc.ErrTagTaken, connect.CodeAlreadyExists},
 	{proc.ErrStopping, connect.CodeAborted},
+	{proc.ErrEmptying, connect.CodeFailedPrecondition},
 	{proc.ErrNoResources, connect.CodeResourceExhausted},
 	{proc.ErrNoStdin, connect.CodeFailedPrecondition},
 	{proc.ErrNoTerminal, connect.CodeFailedPrecondition},

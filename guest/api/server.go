@@ -5,7 +5,7 @@ import "net/http"
 // The defaults of HTTP/2 are made for the internet; here they would cap a transfer at about 10 MB/s, because
 // each window is a round trip through the sandbox's boundary.
 const (
-	connectionWindow = 16 << 20
+	connectionWindow = 32 << 20
 	streamWindow     = 8 << 20
 	maxFrame         = 1 << 20
 	maxStreams       = 1000

@@ -11,6 +11,7 @@ var (
 	ErrBadArgument     = errors.New("bad argument")
 	ErrTagTaken        = errors.New("tag is in use")
 	ErrStopping        = errors.New("the sandbox is being stopped")
+	ErrEmptying        = errors.New("everything in the sandbox is being ended")
 	ErrNoResources     = errors.New("not enough resources")
 	ErrNoStdin         = errors.New("standard input is not open")
 	ErrNoTerminal      = errors.New("the command has no terminal")

@@ -30,7 +30,8 @@ func TestLargestListsTheAgentsOwnBySize(t *testing.T) {
 	if first.Rss < 64<<20 || first.Name != "python3" || first.Group != large.Pid || first.Started < second.Started {
 		t.Errorf("%+v", first)
 	}
-	if one, err := Largest(1); err != nil || len(one) != 1 || one[0] != first {
+	// What it holds may be another amount by now: the kernel takes pages back when it likes.
+	if one, err := Largest(1); err != nil || len(one) != 1 || one[0].Pid != first.Pid {
 		t.Errorf("%+v, %v", one, err)
 	}
 	if tag := table.TagOf(small.Pid); tag != "small" {

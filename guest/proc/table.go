@@ -21,8 +21,10 @@ type Table struct {
 	// started holds one token after commands have been started.
 	started chan struct{}
 
-	mu      sync.Mutex
-	closing bool
+	mu sync.Mutex
+	// closing is for good; emptying counts who is ending everything at the moment.
+	closing  bool
+	emptying int
 	// adopted is laid over the default environment.
 	adopted map[string]string
 	all     map[*Process]struct{}
@@ -106,8 +108,8 @@ func (t *Table) fork(cmd command, spec Spec) (pipes, int, <-chan syscall.WaitSta
 func (t *Table) admit(tag string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closing {
-		return ErrStopping
+	if err := t.refusal(); err != nil {
+		return err
 	}
 	if tag == "" {
 		return nil
@@ -117,6 +119,18 @@ func (t *Table) admit(tag string) error {
 	}
 	t.byTag[tag] = nil
 	return nil
+}
+
+// refusal says why no command may start now. The caller holds the lock.
+func (t *Table) refusal() error {
+	switch {
+	case t.closing:
+		return ErrStopping
+	case t.emptying > 0:
+		return ErrEmptying
+	default:
+		return nil
+	}
 }
 
 func (t *Table) dismiss(tag string) {
@@ -134,7 +148,7 @@ func (t *Table) add(process *Process) {
 	if tag := process.Spec.Tag; tag != "" {
 		t.byTag[tag] = process
 	}
-	if t.closing {
+	if t.refusal() != nil {
 		_ = process.Signal(syscall.SIGKILL)
 	}
 	select {

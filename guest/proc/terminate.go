@@ -25,6 +25,26 @@ type Outcome struct {
 // returns as soon as all are gone and all readers have been closed.
 func (t *Table) Terminate(grace time.Duration) (Outcome, error) {
 	t.close()
+	outcome, err := t.empty(grace)
+	t.readers.awaitNone(lastWords)
+	return outcome, err
+}
+
+// EndAll is Terminate for a sandbox that goes on: commands are refused only until it returns, and how those ended
+// that it met can be asked from then on.
+func (t *Table) EndAll(grace time.Duration) (Outcome, error) {
+	if err := t.beginEmptying(); err != nil {
+		return Outcome{}, err
+	}
+	defer t.endEmptying()
+	outcome, err := t.empty(grace)
+	t.awaitTold()
+	t.readers.awaitNone(lastWords)
+	return outcome, err
+}
+
+// empty leaves nobody in the sandbox that a signal can reach.
+func (t *Table) empty(grace time.Duration) (Outcome, error) {
 	there, err := population()
 	outcome := Outcome{Asked: len(there)}
 	t.signalAll(there, syscall.SIGTERM)
@@ -41,7 +61,6 @@ func (t *Table) Terminate(grace time.Duration) (Outcome, error) {
 		there, err = t.awaitNobody(killLimit, func(there []inhabitant) { t.signalAll(there, syscall.SIGKILL) })
 	}
 	outcome.Left = len(there)
-	t.readers.awaitNone(lastWords)
 	return outcome, err
 }
 
@@ -49,6 +68,35 @@ func (t *Table) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closing = true
+}
+
+func (t *Table) beginEmptying() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing {
+		return ErrStopping
+	}
+	t.emptying++
+	return nil
+}
+
+func (t *Table) endEmptying() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.emptying--
+}
+
+// awaitTold waits until the ends of all commands are known. One that nothing can end is not waited for long.
+func (t *Table) awaitTold() {
+	timeout := time.NewTimer(drainGrace + lastWords)
+	defer timeout.Stop()
+	for _, process := range t.Known() {
+		select {
+		case <-process.done:
+		case <-timeout.C:
+			return
+		}
+	}
 }
 
 // signalAll reaches each process once: a whole group at a time where the agent knows it, because a group cannot fork

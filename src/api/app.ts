@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
@@ -17,6 +18,8 @@ import { MalformedHttp } from './http/malformed.ts';
 import { serverOptions } from './http/server-options.ts';
 import { closeIfBodyUnread } from './http/unread-body.ts';
 import { refuseMalformed } from './http/well-formed.ts';
+import { McpCallCounts } from './mcp/call-counts.ts';
+import { McpGateway } from './mcp/gateway.ts';
 import { Metrics } from './metrics.ts';
 import { observe } from './observe.ts';
 import { documentRoutes } from './openapi.ts';
@@ -24,6 +27,7 @@ import { bashRoutes } from './routes/bash.ts';
 import { eventRoutes } from './routes/events.ts';
 import { fileRoutes } from './routes/files.ts';
 import { lifecycleRoutes } from './routes/lifecycle.ts';
+import { mcpRoutes } from './routes/mcp-all.ts';
 import { poolRoutes } from './routes/pool.ts';
 import { processOutputRoute } from './routes/process-output.ts';
 import { processRoutes } from './routes/processes.ts';
@@ -36,6 +40,7 @@ import { fileToolRoutes } from './routes/tools-files.ts';
 import { gitRoutes } from './routes/tools-git.ts';
 import { searchRoutes } from './routes/tools-search.ts';
 import { upkeepRoutes } from './routes/upkeep.ts';
+import { workspaceMcpRoutes } from './routes/workspace-mcp.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { watchClosing } from './shutdown.ts';
 import { StoreProbe } from './store-probe.ts';
@@ -52,15 +57,23 @@ export interface ApiOptions {
   /** How many commands run now, for /metrics. */
   readonly runningProcesses?: () => number;
   readonly limits?: Partial<ApiLimits>;
+  /** Seals what MCP clients hold of their sessions; the same one lets them go on after a restart. */
+  readonly sessionKey?: Uint8Array;
 }
 
 /** The HTTP API, ready for `listen`. */
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
-  const { engine, log, clock } = options;
+  const { engine, log, clock, version } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const closing = new AbortController();
-  const context: ApiContext = { engine, log, clock, limits, closing: closing.signal };
-  const metrics = new Metrics(context, options.runningProcesses);
+  const context: ApiContext = {
+    ...{ engine, log, clock, limits, version, closing: closing.signal },
+    sessionKey: options.sessionKey ?? randomBytes(32),
+  };
+  const calls = new McpCallCounts();
+  const gateway = new McpGateway(context, calls);
+  const mcpUse = () => ({ calls: calls.all, sessions: gateway.sessionCount });
+  const metrics = new Metrics(context, mcpUse, options.runningProcesses);
   const malformed = new MalformedHttp(log, clock);
   const app = fastify({
     ...serverOptions(limits),
@@ -81,10 +94,15 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   watchClosing(app, closing);
   routeUpgrades(app);
   addHooks(app, context, metrics, malformed);
-  await documentRoutes(app, options.version);
+  await documentRoutes(app, version);
   const probe = new StoreProbe(options.ready ?? (() => Promise.resolve()), clock);
   serverRoutes(app, probe, metrics);
-  await app.register(async (api) => addRoutes(api, context), { prefix: '/api/v1' });
+  const prefix = '/api/v1';
+  await app.register(async (api) => addRoutes(api, context), { prefix });
+  await app.register(async (api) => mcpRoutes(api, context, gateway, calls), { prefix });
+  app.addHook('onClose', async () => {
+    gateway[Symbol.dispose]();
+  });
   await app.ready();
   return app;
 }
@@ -129,6 +147,7 @@ async function addRoutes(api: Api, context: ApiContext): Promise<void> {
   processRoutes(api, context);
   processOutputRoute(api, context);
   terminalRoute(api, context);
+  workspaceMcpRoutes(api, context);
   eventRoutes(api, context);
   upkeepRoutes(api, context);
   tokenRoutes(api, context);

@@ -29,8 +29,12 @@ export interface ApiContext {
   readonly log: Log;
   readonly clock: Clock;
   readonly limits: ApiLimits;
+  /** Of this server. */
+  readonly version: string;
   /** Aborts when the server begins to close: streams without an end of their own end then. */
   readonly closing: AbortSignal;
+  /** Seals what clients hold of their sessions. */
+  readonly sessionKey: Uint8Array;
 }
 
 export interface ApiLimits {

@@ -3,6 +3,8 @@ import { withDeadline } from '../base/deadline.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { ProviderStatus } from '../domain/provider-status.ts';
 import type { ApiContext } from './context.ts';
+import { mcpMetrics } from './mcp-metrics.ts';
+import type { McpFigures } from './mcp-metrics.ts';
 import { attemptMetrics, poolMetrics } from './pool-metrics.ts';
 import { workspaceMetrics } from './workspace-metrics.ts';
 
@@ -17,18 +19,23 @@ export interface RequestFacts {
   readonly ms: number;
 }
 
+/** What this server knows of the use of hosted MCP servers. */
+export type McpUse = () => Pick<McpFigures, 'calls' | 'sessions'>;
+
 /** What /metrics shows. Every server has its own registry; gauges are read when they are asked for. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #context: ApiContext;
+  readonly #mcpUse: McpUse;
   readonly #requests: Counter<'method' | 'route' | 'status'>;
   readonly #durations: Histogram<'method' | 'route' | 'status'>;
   readonly #workspaces: Gauge<'provider'>;
   readonly #providersUp: Gauge<'provider'>;
   readonly #storeUp: Gauge;
 
-  constructor(context: ApiContext, runningProcesses?: () => number) {
+  constructor(context: ApiContext, mcpUse: McpUse, runningProcesses?: () => number) {
     this.#context = context;
+    this.#mcpUse = mcpUse;
     const registers = [this.#registry];
     const requestLabels = ['method', 'route', 'status'] as const;
     collectDefaultMetrics({ register: this.#registry });
@@ -86,7 +93,7 @@ export class Metrics {
 
   /** Of workspaces only what the caller may see. */
   async text(caller: Caller): Promise<string> {
-    const { stats, pool, workspaces } = this.#context.engine;
+    const { stats, pool, workspaces, mcp } = this.#context.engine;
     const [, ...parts] = await Promise.all([
       this.#readEngine(),
       this.#part('what the workspaces use', async (signal) =>
@@ -94,6 +101,9 @@ export class Metrics {
       ),
       this.#part('the warm pools', async () => poolMetrics(await pool.report())),
       this.#part('the creates', () => attemptMetrics(workspaces.createAttempts())),
+      this.#part('the MCP servers', async () =>
+        mcpMetrics({ servers: await mcp.list(caller), ...this.#mcpUse() }),
+      ),
     ]);
     return [await this.#registry.metrics(), ...parts].join('\n');
   }

@@ -23,6 +23,7 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
         { name: 'tools', description: 'Work inside a workspace.' },
         { name: 'processes', description: 'Commands that outlive their caller.' },
         { name: 'terminals', description: 'Commands with a terminal, over a WebSocket.' },
+        { name: 'mcp', description: 'Servers that are hosted here, for MCP clients everywhere.' },
         { name: 'events', description: 'What happened, and what happens now.' },
         { name: 'upkeep', description: 'Compare what is recorded with what is there; for admins.' },
         { name: 'tokens', description: 'Who may call; for admins.' },

@@ -95,6 +95,11 @@ const entries: readonly Entry[] = [
     summary: 'show and change how many sandboxes wait for the next create',
     load: () => import('./commands/pool.ts'),
   },
+  {
+    name: 'mcp',
+    summary: 'host MCP servers, use them, and connect clients to them',
+    load: () => import('./commands/mcp.ts'),
+  },
   { name: 'token', summary: 'manage access tokens', load: () => import('./commands/token.ts') },
   { name: 'version', summary: 'print the version', load: () => import('./commands/version.ts') },
 ];

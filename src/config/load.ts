@@ -59,6 +59,10 @@ export interface Config {
   /** Seals what is secret in the database; unset: the key is in the database too. */
   readonly secretKey: string | undefined;
   readonly eventRetentionSeconds: number;
+  /** What programs of MCP servers get between SIGTERM and force when this server ends. */
+  readonly mcpGraceSeconds: number;
+  /** How long an MCP server may be silent before it is asked whether it is there. */
+  readonly mcpPingSeconds: number;
   /** Name servers for workspaces; empty: the host's own, as far as a sandbox can reach them. */
   readonly nameservers: readonly string[];
 }
@@ -89,6 +93,8 @@ export function loadConfig(
     adminToken: read('EMERGENT_ADMIN_TOKEN', '', parseSecret),
     secretKey: read('EMERGENT_SECRET_KEY', '', parseSecret),
     eventRetentionSeconds: read('EMERGENT_EVENT_RETENTION', '90d', parseDuration),
+    mcpGraceSeconds: read('EMERGENT_MCP_GRACE', '30s', parseDuration),
+    mcpPingSeconds: read('EMERGENT_MCP_PING', '30s', parseDuration),
     skipSetup: read('EMERGENT_SKIP_SETUP', 'false', parseBoolean),
     demo: read('EMERGENT_DEMO', 'false', parseBoolean),
     logLevel: read('EMERGENT_LOG_LEVEL', 'info', oneOf(logLevels)),

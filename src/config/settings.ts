@@ -42,6 +42,16 @@ export const settings: readonly Setting[] = [
     what: 'seals stored environments; the same on every server, and not to be lost',
   },
   { name: 'EMERGENT_EVENT_RETENTION', default: '90d', what: 'how long events are kept' },
+  {
+    name: 'EMERGENT_MCP_GRACE',
+    default: '30s',
+    what: 'what MCP servers get to end by themselves when this server stops',
+  },
+  {
+    name: 'EMERGENT_MCP_PING',
+    default: '30s',
+    what: 'silence after which an MCP server is asked whether it is there',
+  },
   { name: 'DOCKER_HOST', default: 'unix:///var/run/docker.sock', what: 'the Docker engine' },
   { name: 'WORKSPACE_DEPLOYMENT_MODE', default: 'self-hosted', what: deploymentModes.join(', ') },
   { name: 'WORKSPACE_MAX_CONCURRENT', default: '10', what: 'workspaces that may run at once' },

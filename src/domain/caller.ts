@@ -9,7 +9,7 @@ export interface Caller {
 }
 
 /** An agent sees only what it owns; to it, the rest does not exist. */
-export function maySee(caller: Caller, workspace: Workspace): boolean {
+export function maySee(caller: Caller, workspace: Pick<Workspace, 'owner'>): boolean {
   return caller.role === 'admin' || workspace.owner === caller.tokenId;
 }
 

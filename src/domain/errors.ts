@@ -15,6 +15,8 @@ const hints = {
   forbidden: 'Use a token whose role allows this; ask an admin for one.',
   not_found: 'Check the path against /openapi.json.',
   workspace_not_found: 'Check the id with `emergent list`; a destroyed workspace is gone for good.',
+  mcp_server_not_found: 'Check the id or the name with `emergent mcp list`.',
+  volumes_not_found: 'See `emergent mcp volumes` for what was kept.',
   token_not_found: 'Check the id with `emergent token list`.',
   pool_not_found: 'See `emergent pool` for the pools of this server.',
   process_not_found: 'The process has ended, or the id belongs to another workspace.',
@@ -27,6 +29,8 @@ const hints = {
   permission_denied: 'The path is not accessible inside the workspace.',
   disk_full: 'Remove files in the workspace, or create one with a larger disk limit.',
   wrong_state: 'Wait for the running change to end, or destroy the workspace.',
+  name_taken: 'Choose another name, or delete the server that has it: `emergent mcp list`.',
+  hosted_elsewhere: 'Another server on the same database runs it; ask that one.',
   limit_reached:
     'Wait until one is stopped or destroyed, or destroy what is no longer used: `emergent list`.',
   interrupted: 'The workspace was stopped or destroyed, by somebody or by its TTL; see its events.',
@@ -44,6 +48,12 @@ const hints = {
   registry_unavailable:
     'Check that the Docker engine reaches the registry: `docker pull` on its host says more.',
   no_shell: 'Use an image that has bash or sh; the tools for files and searching work without.',
+  no_program:
+    'Give a command, or choose an image that has one; its name must be found in the image.',
+  port_closed: 'Nothing listens on this port in the sandbox; see `emergent mcp logs`.',
+  mcp_unavailable: 'The reason is in the message; `emergent mcp logs` has what it wrote.',
+  mcp_failed: 'The server ended, or broke the protocol, during the call; see `emergent mcp logs`.',
+  message_too_large: 'Messages of MCP servers are bounded; ask for less at once.',
   sandbox_unreachable: 'The sandbox did not answer; try again, or destroy the workspace.',
   deadline_exceeded: 'The host may be overloaded; try again, or raise the timeout.',
   store_unavailable: 'The database did not answer; the server keeps trying. See `emergent doctor`.',

@@ -19,6 +19,8 @@ export const toolNames = [
   'start_process',
   'attach_process',
   'signal_process',
+  /** A call of a hosted MCP server's tool; its subject is the tool. */
+  'mcp_call',
 ] as const;
 export type ToolName = (typeof toolNames)[number];
 
@@ -30,7 +32,31 @@ export type EventType =
   | `workspace.${WorkspaceStatus | 'destroyed'}`
   | `workspace.${SandboxIncident['kind']}`
   | `tool.${ToolName}`
+  | `mcp.${McpEventKind}`
   | NoticeType;
+
+/**
+ * What happens to the program of a hosted MCP server: `started` and introduced · `exited` by itself with 0 or as it was
+ * told · `crashed` · `crash_loop` more than three times within a minute, a health warning · `unresponsive` silent for
+ * too long, a health warning · `responsive` it answers again.
+ */
+export const mcpEventKinds = [
+  'started',
+  'exited',
+  'crashed',
+  'crash_loop',
+  'unresponsive',
+  'responsive',
+] as const;
+export type McpEventKind = (typeof mcpEventKinds)[number];
+
+/** Belongs to the server's workspace and is seen by whoever sees that. */
+export interface McpEvent {
+  readonly workspaceId: string;
+  readonly kind: McpEventKind;
+  readonly at: Date;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
 
 /** A provider's health is another than before; a pool was given another size. */
 export const noticeTypes = [
@@ -78,6 +104,7 @@ export const actors = {
   sandbox: 'sandbox',
   warmPool: 'warm-pool',
   healthMonitor: 'health-monitor',
+  mcpHost: 'mcp-host',
 } as const;
 
 /** A tool call, told when it has ended. */

@@ -1,14 +1,10 @@
-import type {
-  AttachOptions,
-  ExecProcess,
-  ExecRequest,
-  OutputEvent,
-  ProcessInfo,
-  ProcessSignal,
-  TerminalSize,
-} from './exec.ts';
+import type { Duplex } from 'node:stream';
+import type { ExecProcess, ExecRequest } from './exec.ts';
 import type { ResourceLimits } from './limits.ts';
+import type { SandboxProcesses, SandboxRef } from './sandbox-processes.ts';
 import type { ContainerType, NetworkMode } from './workspace.ts';
+
+export type { SandboxRef } from './sandbox-processes.ts';
 
 /** Everything a provider needs to make one sandbox. All names are decided before anything is created. */
 export interface SandboxSpec {
@@ -20,6 +16,16 @@ export interface SandboxSpec {
   readonly limits: ResourceLimits;
   readonly network: NetworkMode;
   readonly env: Readonly<Record<string, string>>;
+  /** Absolute paths, besides /workspace, whose files outlive the container and count against its disk. */
+  readonly volumes?: readonly string[];
+}
+
+/** What an image is made to run, in its own words; empty where it says nothing. */
+export interface ImageProgram {
+  readonly entrypoint: readonly string[];
+  readonly command: readonly string[];
+  /** Null: the image names none. */
+  readonly workdir: string | null;
 }
 
 export interface CreatedSandbox {
@@ -27,6 +33,8 @@ export interface CreatedSandbox {
   readonly limits: ResourceLimits;
   /** Facts for the workspace's metadata: isolation, platform, disk mode, step times. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Where the provider runs images. */
+  readonly program?: ImageProgram;
 }
 
 /** What takes long in making a sandbox, told as it goes on. */
@@ -35,12 +43,6 @@ export interface StartProgress {
   /** For people: "pulling debian:12, 31 of 48 MB". */
   readonly message: string;
   readonly detail: Readonly<Record<string, string | number>>;
-}
-
-/** Names a sandbox that a row knows of; it may no longer exist. */
-export interface SandboxRef {
-  readonly workspaceId: string;
-  readonly sandboxName: string;
 }
 
 /** What really exists of one sandbox that carries this installation's labels. */
@@ -64,6 +66,16 @@ export interface Leftover {
 
 /** Time that commands get between SIGTERM and force, when a sandbox is stopped or destroyed. */
 export const terminateGraceMs = 10_000;
+
+export interface StopOptions {
+  /** Instead of `terminateGraceMs`; at most ten minutes. */
+  readonly graceMs?: number;
+}
+
+export interface DestroyOptions extends StopOptions {
+  /** The files stay, those of its volumes and of /workspace: `resume` builds a sandbox on them again. */
+  readonly keepFiles?: boolean;
+}
 
 export interface FileInfo {
   readonly path: string;
@@ -156,40 +168,14 @@ export interface ProviderCapabilities {
     readonly list: boolean;
     /** What they use can be told: `stats` is there. */
     readonly stats: boolean;
+    /** Ports inside can be reached: `dial` is there. */
+    readonly tunnels: boolean;
   };
   readonly requires: readonly ('kvm' | 'docker' | 'network')[];
   /** Median of the starts measured by this process; null until one was measured. */
   readonly startupMs: number | null;
   /** What is free now; null where the provider cannot tell. */
   readonly available: { readonly cpu: number; readonly memoryBytes: number } | null;
-}
-
-/** Long-running processes of one sandbox. An unknown id is `process_not_found`. */
-export interface SandboxProcesses {
-  /** Starts a command that nobody waits for: it ends by itself, by a signal or with the sandbox. */
-  start(
-    ref: SandboxRef,
-    request: ExecRequest & { readonly id: string },
-    signal: AbortSignal,
-  ): Promise<ProcessInfo>;
-  /** Those with an id, oldest first: all that run, and those that ended as long as they are remembered. */
-  list(ref: SandboxRef, signal: AbortSignal): Promise<readonly ProcessInfo[]>;
-  /**
-   * The output from a place on, as often as one likes. Reading slowly never holds the process back: what falls
-   * out of the kept output is `skipped`. A broken link is mended unseen; `signal` ends the reading.
-   */
-  attach(
-    ref: SandboxRef,
-    id: string,
-    options: AttachOptions,
-    signal: AbortSignal,
-  ): Promise<AsyncIterable<OutputEvent>>;
-  /** To its whole process group. One that has ended with all its children is `process_not_found`. */
-  signal(ref: SandboxRef, id: string, name: ProcessSignal, signal: AbortSignal): Promise<void>;
-  /** To its terminal, or to its standard input where it was started with one. */
-  input(ref: SandboxRef, id: string, data: Uint8Array, signal: AbortSignal): Promise<void>;
-  /** Of one that has a terminal; otherwise `wrong_state`. */
-  resize(ref: SandboxRef, id: string, size: TerminalSize, signal: AbortSignal): Promise<void>;
 }
 
 /** Sandboxes that are made before anybody asks for one, and wait. */
@@ -232,9 +218,9 @@ export interface WorkspaceProvider extends AsyncDisposable {
    * Commands get SIGTERM and up to `terminateGraceMs`, and their readers how they ended; then everything goes
    * by force. Idempotent: destroying what is gone, or only half there, succeeds.
    */
-  destroy(ref: SandboxRef, signal: AbortSignal): Promise<void>;
+  destroy(ref: SandboxRef, signal: AbortSignal, options?: DestroyOptions): Promise<void>;
   /** The filesystem survives; commands end as by `destroy`. Stopping what is stopped succeeds. */
-  stop(ref: SandboxRef, signal: AbortSignal): Promise<void>;
+  stop(ref: SandboxRef, signal: AbortSignal, options?: StopOptions): Promise<void>;
   /**
    * Runs again, on the same files; what runs already is left as it is. The sandbox is built anew from `spec`
    * where only the files are left; without those it is `files_lost`.
@@ -270,6 +256,11 @@ export interface WorkspaceProvider extends AsyncDisposable {
   readonly toolProgram?: readonly [string, ...string[]];
   /** Declared by `features.processes`. */
   readonly processes?: SandboxProcesses;
+  /**
+   * Declared by `features.tunnels`. A byte stream to a TCP port on the sandbox's own loopback address, whatever its
+   * network; `signal` bounds the dialling only. Nobody listening is `port_closed`.
+   */
+  dial?(ref: SandboxRef, port: number, signal: AbortSignal): Promise<Duplex>;
   /** Declared by `features.warmPool`. */
   readonly warm?: WarmSandboxes;
   /**

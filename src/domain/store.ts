@@ -1,10 +1,14 @@
-import type { Actor, EventQuery, Notice, ToolCall, WorkspaceEvent } from './events.ts';
+import type { Actor, EventQuery, McpEvent, Notice, ToolCall, WorkspaceEvent } from './events.ts';
+import type { KeptVolumes, McpState } from './mcp.ts';
 import type { SandboxIncident } from './provider.ts';
 import type { NewToken, Token } from './token.ts';
 import type { PoolDefinition, StoredPool } from './warm-pool.ts';
 import type { ContainerType, Workspace, WorkspaceStatus } from './workspace.ts';
 
-export type NewWorkspace = Omit<Workspace, 'version' | 'statusReason' | 'readyAt'>;
+export interface NewWorkspace extends Omit<Workspace, 'version' | 'statusReason' | 'readyAt'> {
+  /** Files of its own are there already: it is brought up on them, and so begins as `resuming`. */
+  readonly readyAt?: Date;
+}
 
 /** The columns that a status change may set together with the status; null clears one. */
 export type WorkspaceChanges = Partial<
@@ -71,6 +75,7 @@ export interface Installation {
 export interface Store extends AsyncDisposable {
   readonly workspaces: WorkspaceStore;
   readonly pools: PoolStore;
+  readonly mcp: McpStore;
   readonly events: EventStore;
   readonly tokens: TokenStore;
   /** Made at the first call on a new database. */
@@ -86,9 +91,11 @@ export interface Refused {
 
 export interface WorkspaceStore {
   /**
-   * Writes the row in status `creating`, with this server as its operator, unless `limit` agent workspaces of
-   * the whole installation run already (`runningStatuses`). Of any number of calls at once, on any number of
-   * servers, no more get through than the limit leaves room for.
+   * Writes the row in status `creating`, or `resuming` where it has a `readyAt`, with this server as its operator, unless
+   * `limit` agent workspaces of the whole installation run already (`runningStatuses`). Of any number of calls at once,
+   * on any number of servers, no more get through than the limit leaves room for. An MCP server needs no room; a name
+   * that its owner has given to another is `name_taken`. Kept volumes that it takes up (`McpStore.kept`) are no
+   * longer kept from now on.
    */
   admit(workspace: NewWorkspace, limit: number): Promise<Workspace | Refused>;
   get(id: string): Promise<Workspace | undefined>;
@@ -170,11 +177,49 @@ export interface PoolStore {
   ): Promise<Workspace | Refused | undefined>;
 }
 
+/**
+ * What is known of the programs of hosted MCP servers. One server of ours hosts each: it alone talks to the program. It
+ * shows itself alive as the operator of a row does.
+ */
+export interface McpStore {
+  /** Every MCP server of the installation, oldest first. */
+  servers(): Promise<readonly Workspace[]>;
+  /** By owner and name; without an owner every one of this name. */
+  find(name: string, owner?: string): Promise<readonly Workspace[]>;
+  /** Of all that have one; a server without has never been started. */
+  states(ids?: readonly string[]): Promise<ReadonlyMap<string, McpState>>;
+  /** Only while this server hosts it: false when it does not, or the row is gone. */
+  saveState(id: string, state: McpState): Promise<boolean>;
+  /**
+   * Makes this server the host of those among these that nobody alive hosts, and answers with the ids of all that it
+   * hosts now. Of several servers at once one gets each.
+   */
+  claimHosting(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** This server hosts it no longer: whoever comes next may. */
+  releaseHosting(ids: readonly string[]): Promise<void>;
+  /** Which of these are hosted by another server that is alive. */
+  hostedElsewhere(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * Removes the row as `WorkspaceStore.remove` does and notes its volumes as kept, both or neither.
+   */
+  removeKeeping(
+    id: string,
+    by: Actor,
+    detail?: Readonly<Record<string, unknown>>,
+  ): Promise<boolean>;
+  /** Oldest first. */
+  kept(owner?: string): Promise<readonly KeptVolumes[]>;
+  /** The volumes are gone: the note goes too. False: there is none. */
+  forgetKept(id: string): Promise<boolean>;
+}
+
 export interface EventStore {
+  /** Notes what happened to a hosted MCP server's program, by `actors.mcpHost`; one whose row is gone is dropped. */
+  recordMcp(event: McpEvent): Promise<void>;
   /** Notes what happened to a part of the server itself. */
   recordNotice(notice: Notice): Promise<void>;
-  /** Notes a finished tool call and, if the workspace is still `ready`, its use at that time (as `touch`). */
-  recordCall(call: ToolCall): Promise<void>;
+  /** Notes finished tool calls and, where the workspace is still `ready`, its use at that time (as `touch`). */
+  recordCalls(calls: readonly ToolCall[]): Promise<void>;
   /** Notes what happened in a sandbox, by `actors.sandbox`; one whose workspace is gone is dropped. */
   recordIncident(incident: SandboxIncident): Promise<void>;
   /**

@@ -1,4 +1,5 @@
 import type { ResourceLimits } from './limits.ts';
+import type { McpServerConfig } from './mcp-config.ts';
 
 /**
  * creating -> ready -> stopping -> stopped -> resuming -> ready      warm (pool) -> ready
@@ -65,7 +66,8 @@ export interface Workspace {
   readonly network: NetworkMode;
   readonly resourceLimits: ResourceLimits;
   readonly snapshotId: string | null;
-  readonly mcpConfig: Readonly<Record<string, unknown>> | null;
+  /** Of an MCP server; null for all others. */
+  readonly mcpConfig: McpServerConfig | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The environment of its commands, sealed (base/seal.ts); null: none was given. */
   readonly sealedEnv: string | null;

@@ -26,6 +26,7 @@ import type {
 } from '../domain/tools.ts';
 import type { PoolReport } from '../domain/warm-pool.ts';
 import type { Workspace } from '../domain/workspace.ts';
+import type { McpOperations } from './mcp/operations.ts';
 import type { Tokens } from './tokens.ts';
 
 /** What the HTTP layer sees of the moving parts. */
@@ -38,6 +39,7 @@ export interface Engine {
   readonly stats: StatsOperations;
   readonly pool: PoolOperations;
   readonly upkeep: UpkeepOperations;
+  readonly mcp: McpOperations;
   readonly tokens: Tokens;
 }
 

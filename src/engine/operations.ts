@@ -133,7 +133,7 @@ export class Operations {
   async #record(call: ToolCall): Promise<void> {
     const { events, log } = this.#options;
     try {
-      await withDeadline('recording an event', recordMs, () => events.recordCall(call));
+      await withDeadline('recording an event', recordMs, () => events.recordCalls([call]));
     } catch (error) {
       log.warn('a tool call could not be recorded', {
         ...call.detail,

@@ -16,7 +16,7 @@ import type {
   ReconcileOutcome,
   ReconcileReport,
 } from '../domain/reconcile.ts';
-import type { EventStore, WorkspaceStore } from '../domain/store.ts';
+import type { EventStore, McpStore, WorkspaceStore } from '../domain/store.ts';
 import type { Workspace } from '../domain/workspace.ts';
 import type { UpkeepOperations } from './engine.ts';
 import type { Releases } from './lifecycle/releases.ts';
@@ -30,6 +30,7 @@ import type { Upkeep } from './upkeep.ts';
 export interface ReconcilerOptions {
   readonly store: WorkspaceStore;
   readonly events: EventStore;
+  readonly mcp: Pick<McpStore, 'kept'>;
   readonly providers: Providers;
   readonly upkeep: Upkeep;
   readonly releases: Pick<Releases, 'release'>;
@@ -201,13 +202,17 @@ export class Reconciler implements UpkeepOperations, AsyncDisposable {
   async #mend(
     order: Order,
     before: readonly Workspace[],
-    listings: ReadonlyMap<string, Listing>,
+    found: ReadonlyMap<string, Listing>,
   ): Promise<readonly ReconcileOutcome[]> {
-    const { store, events, upkeep, clock } = this.#options;
+    const { store, events, mcp, upkeep, clock } = this.#options;
     const usable = ({ provider }: Workspace): boolean =>
-      (listings.get(provider)?.state ?? 'failed') !== 'failed';
+      (found.get(provider)?.state ?? 'failed') !== 'failed';
     await using taken = await TakenRows.take(this.#options, order.dryRun, usable);
     const rows = await store.all();
+    // After the rows: what a removed one has left to keep is noted when it goes. One that is taken up just then has a
+    // row again, which is looked for before anything is removed.
+    const kept = new Set((await mcp.kept()).map(({ id }) => id));
+    const listings = without(kept, found);
     const unowned = unownedOf(rows, listings).map(([, { workspaceId }]) => workspaceId);
     const known = unowned.length === 0 ? new Set<string>() : await events.known(unowned);
     const actions = planReconcile(
@@ -258,4 +263,18 @@ export class Reconciler implements UpkeepOperations, AsyncDisposable {
 function unchanged(before: readonly Workspace[], now: readonly Workspace[]): ReadonlySet<string> {
   const versions = new Map(before.map(({ id, version }) => [id, version]));
   return new Set(now.filter(({ id, version }) => versions.get(id) === version).map(({ id }) => id));
+}
+
+function without(
+  ids: ReadonlySet<string>,
+  listings: ReadonlyMap<string, Listing>,
+): ReadonlyMap<string, Listing> {
+  return new Map(
+    [...listings].map(([provider, listing]) => [
+      provider,
+      listing.state === 'listed'
+        ? { ...listing, found: listing.found.filter(({ workspaceId }) => !ids.has(workspaceId)) }
+        : listing,
+    ]),
+  );
 }

@@ -1,6 +1,8 @@
+import { availableParallelism } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { Seal } from '../base/seal.ts';
+import { Slots } from '../base/slots.ts';
 import type { SandboxIncident, WorkspaceProvider } from '../domain/provider.ts';
 import type { UnconfiguredProvider } from '../domain/provider-status.ts';
 import type { Store } from '../domain/store.ts';
@@ -9,6 +11,11 @@ import { Activity } from './activity.ts';
 import type { Engine } from './engine.ts';
 import { Events } from './events.ts';
 import { Incidents } from './incidents.ts';
+import { CallNotes } from './mcp/call-notes.ts';
+import type { McpSettings } from './mcp/context.ts';
+import { McpHost } from './mcp/host.ts';
+import { Registration } from './mcp/registration.ts';
+import { McpServers } from './mcp/servers.ts';
 import { lifecycleOf } from './lifecycle/lifecycle.ts';
 import { Releases } from './lifecycle/releases.ts';
 import { RunningChanges } from './lifecycle/running-changes.ts';
@@ -24,7 +31,7 @@ import { Stats } from './stats.ts';
 import { Terminals } from './terminals.ts';
 import { Tokens } from './tokens.ts';
 import { Tools } from './tools.ts';
-import { wakingEvents, wakingPools, wakingStore } from './waking-store.ts';
+import { wakingEvents, wakingMcp, wakingPools, wakingStore } from './waking-store.ts';
 import { Workspaces } from './workspaces.ts';
 
 export interface EngineOptions {
@@ -42,6 +49,7 @@ export interface EngineOptions {
   readonly release: string;
   readonly allowUnsandboxed: boolean;
   readonly eventRetentionSeconds: number;
+  readonly mcpSettings: McpSettings;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -62,6 +70,8 @@ export interface RunningEngine extends Engine, AsyncDisposable {
 
 /** Changes that are still being made get this long; the next server goes on with the rest. */
 const drainMs = 10_000;
+/** More at a time only take longer each: a start is the work of one core for a while. */
+const mcpStartsAtOnce = 2 * availableParallelism();
 
 /** The moving parts, wired and moving. Disposing stops what acts by itself; workspaces keep running. */
 export function startEngine(options: EngineOptions): RunningEngine {
@@ -82,7 +92,8 @@ export function startEngine(options: EngineOptions): RunningEngine {
   const leaving = new AbortController();
 
   const specs = new SandboxSpecs(new Seal(options.secretKey, 'workspace environment'));
-  const context = { ...options, store, providers, specs, changes, releases };
+  const mcp = wakingMcp(options.store.mcp, wake);
+  const context = { ...options, store, mcp, providers, specs, changes, releases };
   const lifecycle = lifecycleOf(context);
   const { upkeep } = lifecycle;
   const { allowUnsandboxed, release } = options;
@@ -93,7 +104,7 @@ export function startEngine(options: EngineOptions): RunningEngine {
   });
   const workspaces = new Workspaces({ ...context, lifecycle, claims: pool.claims });
   const reconciler = new Reconciler({
-    ...{ store, events: eventStore, providers, upkeep, releases, clock, log },
+    ...{ store, mcp, events: eventStore, providers, upkeep, releases, clock, log },
   });
   const reaper = new Reaper({
     ...{ store, events: eventStore, upkeep, releases, clock, log },
@@ -106,18 +117,27 @@ export function startEngine(options: EngineOptions): RunningEngine {
       reconciler.nudge(id);
     },
   });
+  const mcpHost = new McpHost({
+    ...{ store, mcp, events: eventStore, providers, specs, clock, log },
+    ...{ suspension: lifecycle.suspension, settings: options.mcpSettings },
+    starts: new Slots(mcpStartsAtOnce),
+  });
+  const notes = new CallNotes(eventStore, clock, log);
+  const registration = new Registration({ ...context, lifecycle });
   releases.onRelease = () => {
     reconciler.nudge();
   };
   starting.use(
     providers.onChange(() => {
       pool.tryNow();
+      mcpHost.tryNow();
     }),
   );
   providers.start();
   reconciler.start();
   reaper.start();
   pool.start();
+  mcpHost.start();
   const running = starting.move();
   return {
     workspaces,
@@ -128,6 +148,7 @@ export function startEngine(options: EngineOptions): RunningEngine {
     stats: new Stats({ store, providers, clock }),
     pool,
     upkeep: reconciler,
+    mcp: new McpServers({ ...context, lifecycle, registration, host: mcpHost, notes }),
     tokens: new Tokens(options.store.tokens, clock),
     get operationsInFlight() {
       return activity.operations;
@@ -140,6 +161,9 @@ export function startEngine(options: EngineOptions): RunningEngine {
       leaving.abort(new Error('the server is stopping'));
     },
     async [Symbol.asyncDispose]() {
+      // While all else still works: programs are given time to end.
+      await mcpHost[Symbol.asyncDispose]();
+      await notes.written();
       const busy = [reaper, reconciler, pool, providers];
       await Promise.all(busy.map((part) => part[Symbol.asyncDispose]()));
       await changes.drain(drainMs);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from '../domain/caller.ts';
 import { EmergentError } from '../domain/errors.ts';
 import type { ExecRequest, OutputEvent, ProcessInfo, TerminalSize } from '../domain/exec.ts';
-import type { SandboxProcesses } from '../domain/provider.ts';
+import type { SandboxProcesses } from '../domain/sandbox-processes.ts';
 import type { Terminal, TerminalOperations, TerminalPlace, TerminalRequest } from './engine.ts';
 import type { Operation, Outcome, Target } from './operation.ts';
 import type { Operations } from './operations.ts';

@@ -1,4 +1,4 @@
-import type { EventStore, PoolStore, WorkspaceStore } from '../domain/store.ts';
+import type { EventStore, McpStore, PoolStore, WorkspaceStore } from '../domain/store.ts';
 
 type Write<A extends unknown[], R> = (...parameters: A) => Promise<R>;
 
@@ -45,11 +45,27 @@ export function wakingPools(pools: PoolStore, wake: () => void): PoolStore {
   };
 }
 
+export function wakingMcp(mcp: McpStore, wake: () => void): McpStore {
+  return {
+    servers: () => mcp.servers(),
+    find: (name, owner) => mcp.find(name, owner),
+    states: (ids) => mcp.states(ids),
+    saveState: (id, state) => mcp.saveState(id, state),
+    claimHosting: (ids) => mcp.claimHosting(ids),
+    releaseHosting: (ids) => mcp.releaseHosting(ids),
+    hostedElsewhere: (ids) => mcp.hostedElsewhere(ids),
+    removeKeeping: wakingWith(wake)((id, by, detail) => mcp.removeKeeping(id, by, detail)),
+    kept: (owner) => mcp.kept(owner),
+    forgetKept: (id) => mcp.forgetKept(id),
+  };
+}
+
 export function wakingEvents(events: EventStore, wake: () => void): EventStore {
   const waking = wakingWith(wake);
   return {
+    recordMcp: waking((event) => events.recordMcp(event)),
     recordNotice: waking((notice) => events.recordNotice(notice)),
-    recordCall: waking((call) => events.recordCall(call)),
+    recordCalls: waking((calls) => events.recordCalls(calls)),
     recordIncident: waking((incident) => events.recordIncident(incident)),
     list: (query) => events.list(query),
     newestId: () => events.newestId(),

@@ -4,6 +4,8 @@ import type { Store } from '../domain/store.ts';
 import type { Database } from './database.ts';
 import { eventStore } from './events/store.ts';
 import { readInstallation } from './installation.ts';
+import { McpNames } from './mcp/names.ts';
+import { mcpStore } from './mcp/store.ts';
 import { migrate } from './migrate.ts';
 import { readMigrations } from './migrations.ts';
 import { openPglite } from './pglite.ts';
@@ -44,10 +46,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 export async function storeOver(database: Database, clock: Clock): Promise<Store> {
   const server = await registerServer(database);
   const admissions = new Admissions(database);
+  const names = new McpNames(database);
   let closing: Promise<void> | undefined;
   return {
-    workspaces: workspaceStore(database, admissions, server, clock),
+    workspaces: workspaceStore(database, admissions, names, server, clock),
     pools: poolStore(database, admissions, server, clock),
+    mcp: mcpStore(database, names, server, clock),
     events: eventStore(database),
     tokens: tokenStore(database),
     installation: () => readInstallation(database),

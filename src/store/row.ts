@@ -51,6 +51,26 @@ export function timeOrNull(row: Row, column: string): Date | null {
   return row[column] === null ? null : time(row, column);
 }
 
+/** A time in a JSON column, as `encodeTime` wrote it. */
+export function isoTime(row: Row, column: string): Date {
+  const value = new Date(text(row, column));
+  if (Number.isNaN(value.getTime())) throw unexpected(column, row[column]);
+  return value;
+}
+
+/** A JSON column, or a member of one, that holds a list of texts. */
+export function strings(row: Row, column: string): readonly string[] {
+  const value = row[column];
+  if (!Array.isArray(value) || !value.every((each) => typeof each === 'string')) {
+    throw unexpected(column, value);
+  }
+  return value;
+}
+
+export function stringsOrNull(row: Row, column: string): readonly string[] | null {
+  return row[column] === null ? null : strings(row, column);
+}
+
 export function object(row: Row, column: string): Readonly<Record<string, unknown>> {
   const value = row[column];
   if (typeof value !== 'object' || value === null || Array.isArray(value))

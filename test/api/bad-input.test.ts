@@ -131,7 +131,10 @@ describe('values', () => {
     ['provider: must not be empty', { provider: '' }],
     ['network: expected one of', { network: 'bridge' }],
     ['deployment_mode', { deployment_mode: 'cloud' }],
-    ['container_type: must be "agent_workspace"', { container_type: 'mcp_server' }],
+    [
+      'container_type: must be "agent_workspace"; MCP servers are registered at /mcp/servers',
+      { container_type: 'mcp_server' },
+    ],
     ['image: is not an image reference', { image: 'UPPER CASE' }],
     ['image: is not an image reference', { image: 'a/../../b' }],
     ['image: must be at most 512 bytes', { image: 'a'.repeat(513) }],

@@ -11,6 +11,7 @@ export function containerConformance(name: string, profile?: ContainerProfile): 
     return {
       provider: installation.provider,
       image: installation.options.image,
+      hasVolumes: true,
       parts: (ref) => [
         `container ${ref.sandboxName}`,
         `volume ${volumeName(ref.workspaceId)}`,

@@ -47,6 +47,7 @@ export function contractTests(bench: Bench): void {
           tools: bench.provider().toolProgram !== undefined,
           list: bench.provider().list !== undefined,
           stats: bench.provider().stats !== undefined,
+          tunnels: bench.provider().dial !== undefined,
         },
         requires: expect.any(Array) as unknown,
         startupMs: expect.any(Number) as unknown,

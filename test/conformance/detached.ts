@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { TestContext } from 'vitest';
-import type { AttachOptions, OutputEvent, ProcessInfo } from '../../src/domain/exec.ts';
-import type { SandboxProcesses } from '../../src/domain/provider.ts';
 import type { Bench } from './provider.ts';
 import { Conversation, soon } from './sandbox.ts';
+import { Table, textOf, whole } from './table.ts';
 
 const unknown = { code: 'process_not_found' };
-const whole: AttachOptions = { offset: 0, follow: true };
 
 export function detachedTests(bench: Bench): void {
   const test = (name: string, run: (table: Table, context: TestContext) => Promise<void>): void => {
@@ -80,7 +78,10 @@ export function detachedTests(bench: Bench): void {
     const events = await reading;
     expect(textOf(events)).toBe('ready\ncaught\n');
     expect(events.at(-1)).toEqual({ type: 'exit', exitCode: 7, signal: null });
-    await expect(table.signal(id, 'SIGTERM')).rejects.toMatchObject(unknown);
+    // Its children may take a moment longer.
+    const gone = (): Promise<void> =>
+      expect(table.signal(id, 'SIGTERM')).rejects.toMatchObject(unknown);
+    await vi.waitFor(gone, { timeout: 30_000 });
   });
 
   test('5 MB that nobody read are there for whoever reads later, also two at once', async (table) => {
@@ -163,62 +164,4 @@ export function detachedTests(bench: Bench): void {
     await bench.provider().resume(sandbox.spec, sandbox.spec, soon());
     expect(await own.list()).toEqual([]);
   });
-}
-
-/** The processes of one sandbox, with the calls that tests make again and again. */
-class Table {
-  readonly processes: SandboxProcesses;
-  readonly #spec: () => { readonly workspaceId: string; readonly sandboxName: string };
-
-  constructor(processes: SandboxProcesses, bench: Bench, spec = bench.shared().spec) {
-    this.processes = processes;
-    this.#spec = () => spec;
-  }
-
-  start(argv: readonly [string, ...string[]], id: string = randomUUID()): Promise<ProcessInfo> {
-    return this.processes.start(this.#spec(), { argv, id }, soon());
-  }
-
-  sh(script: string): Promise<ProcessInfo> {
-    return this.start(['sh', '-c', script]);
-  }
-
-  list(): Promise<readonly ProcessInfo[]> {
-    return this.processes.list(this.#spec(), soon());
-  }
-
-  async find(id: string): Promise<ProcessInfo | undefined> {
-    return (await this.list()).find((one) => one.id === id);
-  }
-
-  attach(
-    id: string,
-    options: AttachOptions,
-    signal: AbortSignal,
-  ): Promise<AsyncIterable<OutputEvent>> {
-    return this.processes.attach(this.#spec(), id, options, signal);
-  }
-
-  async read(id: string, options: AttachOptions): Promise<OutputEvent[]> {
-    return Array.fromAsync(await this.attach(id, options, soon()));
-  }
-
-  /** Follows its standard output until the text has come; without one, until it has ended. */
-  async hear(id: string, text: string | undefined): Promise<void> {
-    let heard = '';
-    for await (const event of await this.attach(id, whole, soon())) {
-      if (event.type === 'stdout') heard += Buffer.from(event.data).toString();
-      if (text !== undefined && heard.includes(text)) return;
-    }
-    if (text !== undefined) throw new Error(`it ended before it said "${text}": ${heard}`);
-  }
-
-  signal(id: string, name: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    return this.processes.signal(this.#spec(), id, name, soon());
-  }
-}
-
-function textOf(events: readonly OutputEvent[]): string {
-  const data = events.flatMap((event) => ('data' in event ? [event.data] : []));
-  return Buffer.concat(data).toString();
 }

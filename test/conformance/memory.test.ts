@@ -15,6 +15,7 @@ providerConformance('memory', async () => {
   return {
     provider: new MemoryProvider({ root: directory, graceMs: 500 }),
     image: 'none',
+    hasVolumes: false,
     parts: (ref) => [`directory ${home(ref)}`],
     loseFiles: (ref) => rm(home(ref), { recursive: true }),
   };

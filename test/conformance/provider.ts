@@ -1,21 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestContext } from 'vitest';
-import type { SandboxRef, WorkspaceProvider } from '../../src/domain/provider.ts';
+import type { SandboxRef, SandboxSpec, WorkspaceProvider } from '../../src/domain/provider.ts';
 import { contractTests } from './contract.ts';
 import { detachedTests } from './detached.ts';
+import { endAllTests } from './end-all.ts';
 import { execTests } from './exec.ts';
 import { fileTests } from './files.ts';
+import { inputTests } from './input.ts';
 import { lifecycleTests } from './lifecycle.ts';
 import { listTests } from './list.ts';
 import { processTests } from './processes.ts';
 import { TestSandbox, newSpec, soon } from './sandbox.ts';
 import { stopResumeTests } from './stop-resume.ts';
+import { tunnelTests } from './tunnels.ts';
+import { volumeTests } from './volumes.ts';
 import { warmTests } from './warm.ts';
 
 export interface ProviderUnderTest {
   readonly provider: WorkspaceProvider;
   /** An image with sh and the tools of a plain Debian. */
   readonly image: string;
+  /** Whether `SandboxSpec.volumes` is more than accepted. */
+  readonly hasVolumes: boolean;
   /** What a whole sandbox consists of, as `list` names it. */
   readonly parts: (ref: SandboxRef) => readonly string[];
   /** Takes the files away behind the provider's back. */
@@ -40,7 +46,10 @@ export interface Bench {
   /** One sandbox shared by the group: tests keep to files of their own. */
   readonly shared: () => TestSandbox;
   /** A sandbox for one test. */
-  readonly create: (env?: Readonly<Record<string, string>>) => Promise<TestSandbox>;
+  readonly create: (
+    env?: Readonly<Record<string, string>>,
+    change?: Partial<SandboxSpec>,
+  ) => Promise<TestSandbox>;
   readonly image: () => string;
   readonly subject: () => ProviderUnderTest;
   readonly test: (name: string, run: (context: TestContext) => Promise<void>) => void;
@@ -56,6 +65,10 @@ const groups = {
   lifecycle: lifecycleTests,
   'stop and resume': stopResumeTests,
   'detached processes': detachedTests,
+  'input of processes': inputTests,
+  'ending everything': endAllTests,
+  tunnels: tunnelTests,
+  volumes: volumeTests,
   list: listTests,
   'warm sandboxes': warmTests,
 };
@@ -99,9 +112,9 @@ export function providerConformance(
 
 function benchOf(subject: () => ProviderUnderTest, obstacle: () => string | undefined): Bench {
   let shared: TestSandbox | undefined;
-  const create: Bench['create'] = async (env) => {
+  const create: Bench['create'] = async (env, change) => {
     const { provider, image } = subject();
-    const spec = newSpec(image, env);
+    const spec = { ...newSpec(image, env), ...change };
     await provider.create(spec, soon());
     return new TestSandbox(provider, spec);
   };

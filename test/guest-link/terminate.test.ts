@@ -60,7 +60,7 @@ describe('terminate', () => {
       expect(() => process.kill(command.pid, 0)).toThrow('ESRCH');
     };
     const end = vi
-      .waitFor(gone, { interval: 500 })
+      .waitFor(gone, { interval: 500, timeout: 30_000 })
       .then(() => collect({ [Symbol.asyncIterator]: () => events }));
     await sandbox.terminate(60_000, soon());
     sandbox.close();

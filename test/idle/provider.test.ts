@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { withDeadline } from '../../src/base/deadline.ts';
-import type { SandboxProcesses } from '../../src/domain/provider.ts';
+import type { SandboxProcesses } from '../../src/domain/sandbox-processes.ts';
 import { Conversation, bytesOf, chunksOf, soon } from '../conformance/sandbox.ts';
 import type { TestSandbox } from '../conformance/sandbox.ts';
 import { Installation } from '../providers/gvisor/support/installation.ts';

@@ -48,7 +48,7 @@ export const lifecycle = [
     scenario: 'Successful MCP server registration',
     when: 'an administrator registers an MCP server with an image name and stdio bridge configuration',
     then: 'the system creates a persistent container from the specified image, establishes a stdio bridge if configured, sets status to `ready`, and sets `expires_at` to NULL (no TTL)',
-    status: { deferred: 'mcp' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/mcp-server-auto-start-on-emergent-boot',
@@ -56,7 +56,7 @@ export const lifecycle = [
     scenario: 'MCP server auto-start on Emergent boot',
     when: 'the Emergent server starts up',
     then: "the system queries `kb.agent_workspaces` for all entries with `container_type = 'mcp_server'`, `lifecycle = 'persistent'`, and starts each container, establishing stdio bridges as configured",
-    status: { deferred: 'mcp' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/successful-workspace-destruction',
@@ -176,7 +176,7 @@ export const lifecycle = [
     scenario: 'MCP server process exits with error',
     when: "an MCP server container's main process exits with a non-zero exit code",
     then: 'the system restarts the container within 5 seconds, re-establishes the stdio bridge, and logs the crash event',
-    status: { deferred: 'mcp' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/mcp-server-crash-loop-detection',
@@ -184,7 +184,7 @@ export const lifecycle = [
     scenario: 'MCP server crash loop detection',
     when: 'an MCP server crashes more than 3 times within 60 seconds',
     then: 'the system applies exponential backoff (5s, 15s, 45s) before the next restart attempt and emits a health warning alert',
-    status: { deferred: 'mcp' },
+    status: 'covered',
   },
   {
     id: 'lifecycle/mcp-server-graceful-shutdown-on-emergent-stop',
@@ -192,6 +192,6 @@ export const lifecycle = [
     scenario: 'MCP server graceful shutdown on Emergent stop',
     when: 'the Emergent server receives a shutdown signal',
     then: 'the system sends SIGTERM to all MCP server containers, waits up to 30 seconds for graceful shutdown, then force-kills remaining containers',
-    status: { deferred: 'mcp' },
+    status: 'covered',
   },
 ] as const satisfies readonly Scenario[];

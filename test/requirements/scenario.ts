@@ -1,6 +1,5 @@
 /** What brings a scenario that no test covers yet. */
 export const capabilities = {
-  mcp: 'MCP hosting: registration, the stdio bridge, restarts',
   firecracker: 'the Firecracker provider and its manager',
   e2b: 'the E2B provider',
 } as const;

@@ -1,5 +1,7 @@
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { encodeMcpConfig } from '../../src/store/mcp/config.ts';
+import { mcpConfig } from '../store/fixtures/mcp-servers.ts';
 import { FakeClock } from '../support/clock.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { verifies } from '../support/verifies.ts';
@@ -9,17 +11,13 @@ const minute = 60_000;
 const hour = 60 * minute;
 const thirtyDays = 30 * 24 * hour;
 
-/** The server's loops: activity, reaper, reconciler; on PostgreSQL also its sign of life. */
-const loops = { pglite: 3, postgres: 4 };
+/** The server's loops: activity, reaper, reconciler, MCP host. */
+const loops = 4;
 
-/** Lets time pass, and the reaper look once more when it has. */
-async function passTime(
-  clock: FakeClock,
-  ms: number,
-  database: keyof typeof loops = 'pglite',
-): Promise<void> {
+/** Lets time pass, and the reaper look once more when it has; `others` sleep beside the server's loops. */
+async function passTime(clock: FakeClock, ms: number, others = 0): Promise<void> {
   await clock.advance(ms);
-  await clock.whenSleeping(loops[database]);
+  await clock.whenSleeping(loops + others);
   await clock.advance(minute);
 }
 
@@ -112,14 +110,16 @@ describe('time to live', () => {
         url,
         `update kb.agent_workspaces
             set container_type = 'mcp_server', lifecycle = 'persistent', expires_at = null,
-                ttl_seconds = null, created_at = '2020-01-01', last_used_at = '2020-01-01'
+                ttl_seconds = null, created_at = '2020-01-01', last_used_at = '2020-01-01',
+                mcp_config = $2, status = 'stopped', desired_state = 'stopped'
           where id = $1`,
-        [mcp],
+        [mcp, encodeMcpConfig(mcpConfig()) ?? ''],
       );
-      await passTime(clock, hour, 'postgres');
+      // On PostgreSQL there is the server's sign of life; and somebody looks after the MCP server.
+      await passTime(clock, hour, 2);
       await server.event(agent, 'workspace.destroyed');
       expect((await server.call('GET', `/${mcp}`)).body).toMatchObject({
-        status: 'ready',
+        status: 'stopped',
         expires_at: null,
       });
     },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { runningStatuses, workspaceStatuses } from '../../src/domain/workspace.ts';
+import { newMcpServer } from './fixtures/mcp-servers.ts';
 import { change, newWorkspace, put } from './fixtures/workspaces.ts';
 import type { Subject } from './suite.ts';
 
@@ -28,7 +29,7 @@ export function admissionTests(subject: () => Subject): void {
 
   test('MCP servers neither count nor are counted against', async () => {
     const { store } = subject();
-    const mcp = newWorkspace({ containerType: 'mcp_server', lifecycle: 'persistent' });
+    const mcp = newMcpServer();
     expect(await store.workspaces.admit(mcp, 0)).toHaveProperty('id');
     await store.workspaces.transition(mcp.id, change(['creating'], 'ready'));
     expect(await store.workspaces.admit(newWorkspace(), 1)).toHaveProperty('id');

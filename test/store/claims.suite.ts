@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { NewWorkspace, Refused, Store } from '../../src/domain/store.ts';
 import type { Workspace } from '../../src/domain/workspace.ts';
+import { mcpServer } from './fixtures/mcp-servers.ts';
 import { change, newMember, newWorkspace, noLimit, put } from './fixtures/workspaces.ts';
 import type { Subject } from './suite.ts';
 
@@ -132,7 +133,7 @@ export function claimTests(subject: () => Subject): void {
     const member = await put(store, { status: 'warm' });
     await put(store, { pool: 'default' });
     await put(store, { status: 'ready' });
-    await put(store, { containerType: 'mcp_server', status: 'ready' });
+    await put(store, { ...mcpServer(), status: 'ready' });
     const answer = store.pools.claim('key-1', newWorkspace(), 1);
     expect(await answer).toEqual({ running: 1 });
     expect(await store.workspaces.get(member.id)).toEqual(member);

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
+import { encodeMcpConfig } from '../../src/store/mcp/config.ts';
+import { mcpConfig, mcpServer } from './fixtures/mcp-servers.ts';
 import { newWorkspace, put } from './fixtures/workspaces.ts';
 import type { Subject } from './suite.ts';
 
 const limits = { cpu: 1, memory_bytes: 2, disk_bytes: 3 };
 const member = { pool: 'default', pool_key: 'key-1' };
-const persistentMcp = { container_type: 'mcp_server', lifecycle: 'persistent' };
+const mcpColumns = { container_type: 'mcp_server', mcp_config: { name: 'memory' } };
+const persistentMcp = { ...mcpColumns, lifecycle: 'persistent' };
 
 const refusedWorkspaces: readonly (readonly [string, Record<string, unknown>])[] = [
   ['container_type_known', { container_type: 'vm' }],
@@ -17,7 +20,11 @@ const refusedWorkspaces: readonly (readonly [string, Record<string, unknown>])[]
   ['status_known', { status: '' }],
   ['desired_state_known', { desired_state: 'ready' }],
   ['network_known', { network: 'host' }],
-  ['mcp_config_shape', { mcp_config: [1] }],
+  ['mcp_config_shape', { ...mcpColumns, mcp_config: [1] }],
+  ['mcp_config_shape', { ...mcpColumns, mcp_config: {} }],
+  ['mcp_config_shape', { ...mcpColumns, mcp_config: { name: null } }],
+  ['mcp_server_with_config', { container_type: 'mcp_server' }],
+  ['mcp_server_with_config', { mcp_config: { name: 'memory' } }],
   ['metadata_shape', { metadata: 'text' }],
   ['metadata_shape', { metadata: [] }],
   ['times_finite', { created_at: '-infinity' }],
@@ -35,7 +42,7 @@ const refusedWorkspaces: readonly (readonly [string, Record<string, unknown>])[]
   ['member_of_pool', { ...member, status: 'stopping' }],
   ['member_of_pool', { ...member, status: 'stopped' }],
   ['member_of_pool', { ...member, status: 'resuming' }],
-  ['member_of_pool', { ...member, container_type: 'mcp_server' }],
+  ['member_of_pool', { ...member, ...mcpColumns }],
   ['persistent_mcp_server_never_expires', { ...persistentMcp, expires_at: '2026-01-01T00:00:00Z' }],
   ['resource_limits_shape', { resource_limits: [] }],
   ['resource_limits_shape', { resource_limits: 1 }],
@@ -57,10 +64,37 @@ const refusedEvents: readonly (readonly [string, Record<string, unknown>])[] = [
   ['type_shape', { type: 'pools.resized', workspace_id: null }],
   ['workspace_where_due', { type: 'workspace.ready', workspace_id: null }],
   ['workspace_where_due', { type: 'tool.bash', workspace_id: null }],
+  ['workspace_where_due', { type: 'mcp.crashed', workspace_id: null }],
   ['workspace_where_due', { type: 'provider.healthy' }],
   ['workspace_where_due', { type: 'pool.resized' }],
   ['detail_shape', { detail: [] }],
   ['at_finite', { at: 'infinity' }],
+];
+
+const goodState = { restarts: 0, crashes: [], back_offs: 0, last_exit: null, run: null };
+const refusedStates: readonly (readonly [string, unknown])[] = [
+  ['state_shape', []],
+  ['state_shape', {}],
+  ['state_shape', { ...goodState, more: 1 }],
+  ['state_shape', { ...goodState, restarts: -1 }],
+  ['state_shape', { ...goodState, restarts: '1' }],
+  ['state_shape', { ...goodState, back_offs: 0.5 }],
+  ['state_shape', { ...goodState, crashes: {} }],
+  ['state_shape', { ...goodState, last_exit: 1 }],
+  ['state_shape', { ...goodState, run: [] }],
+];
+
+const goodKept = {
+  id: '0190b6a0-1111-7222-8333-944444444444',
+  ...{ owner: 'owner-1', name: 'memory', provider: 'gvisor', sandbox_name: 'x' },
+  ...{ paths: ['/data'], kept_at: '2026-01-01T00:00:00Z' },
+};
+const refusedKept: readonly (readonly [string, Record<string, unknown>])[] = [
+  ['provider_name', { provider: 'GVisor' }],
+  ['paths_shape', { paths: {} }],
+  ['paths_shape', { paths: [] }],
+  ['paths_shape', { paths: ['/data', null] }],
+  ['kept_at_finite', { kept_at: 'infinity' }],
 ];
 
 const configured = {
@@ -115,7 +149,11 @@ export function constraintTests(subject: () => Subject): void {
 
   test('a good copy is let in', async () => {
     await insertCopy({ resource_limits: { ...limits, cpu: 0.25 } });
-    await insertCopy({ ...persistentMcp, expires_at: null, mcp_config: {} });
+    await insertCopy({
+      ...persistentMcp,
+      expires_at: null,
+      mcp_config: JSON.parse(encodeMcpConfig(mcpConfig()) ?? '') as unknown,
+    });
     await insertCopy({ lifecycle: 'persistent', expires_at: '2026-01-01T00:00:00Z' });
     for (const status of ['creating', 'warm', 'destroying', 'error']) {
       await insertCopy({ ...member, status });
@@ -144,6 +182,30 @@ export function constraintTests(subject: () => Subject): void {
       [JSON.stringify(columns)],
     );
     await expect(insert).rejects.toMatchObject({ code: '23514', constraint });
+  });
+
+  test.each(refusedStates)('mcp_state: %s refuses %j', async (constraint, state) => {
+    const { database, store } = subject();
+    const { id } = await put(store, mcpServer());
+    const insert = (value: unknown): Promise<unknown> =>
+      database.query('insert into kb.mcp_state (workspace_id, state) values ($1, $2)', [
+        id,
+        JSON.stringify(value),
+      ]);
+    await expect(insert(state)).rejects.toMatchObject({ code: '23514', constraint });
+    await insert(goodState);
+  });
+
+  test.each(refusedKept)('kept_volumes: %s refuses %j', async (constraint, columns) => {
+    const insert = (values: unknown): Promise<unknown> =>
+      subject().database.query(
+        `insert into kb.kept_volumes
+         select kept.* from jsonb_populate_record(null::kb.kept_volumes, $1) kept`,
+        [JSON.stringify(values)],
+      );
+    const refused = insert({ ...goodKept, ...columns });
+    await expect(refused).rejects.toMatchObject({ code: '23514', constraint });
+    await insert(goodKept);
   });
 
   test.each(refusedPools)('warm_pools: %s refuses %j', async (constraint, columns) => {
@@ -188,7 +250,7 @@ export function constraintTests(subject: () => Subject): void {
         details: { column: 'network', value: 'host' },
       });
     } finally {
-      await database.query('truncate kb.agent_workspaces');
+      await database.query('truncate kb.agent_workspaces cascade');
       await database.query(
         `alter table kb.agent_workspaces
            add constraint network_known check (network in ('nat', 'isolated'))`,

@@ -143,7 +143,7 @@ export function eventTests(subject: () => Subject): void {
       expiresAt: new Date('2026-01-02T04:00:00Z'),
     });
     const noted = call({ workspaceId: row.id });
-    await store.events.recordCall(noted);
+    await store.events.recordCalls([noted]);
     const { tool, ...event } = noted;
     expect((await store.events.list({ limit: 1 }))[0]).toEqual({
       ...event,
@@ -177,17 +177,17 @@ export function eventTests(subject: () => Subject): void {
   test('a call is noted also when the workspace is not ready, or gone', async () => {
     const { store } = subject();
     const row = await put(store, { status: 'destroying', ttlSeconds: 60 });
-    await store.events.recordCall(call({ workspaceId: row.id }));
+    await store.events.recordCalls([call({ workspaceId: row.id })]);
     expect(await store.workspaces.get(row.id)).toEqual(row);
     const gone = call();
-    await store.events.recordCall(gone);
+    await store.events.recordCalls([gone]);
     expect(await types(gone.workspaceId)).toEqual(['tool.bash']);
   });
 
   test('without a place the newest come first; behind a place the oldest', async () => {
     const { store } = subject();
     const calls = Array.from({ length: 5 }, () => call());
-    for (const each of calls) await store.events.recordCall(each);
+    for (const each of calls) await store.events.recordCalls([each]);
     const order = calls.map(({ workspaceId }) => workspaceId);
     const newest = await store.events.list({ limit: 3 });
     expect(newest.map(({ workspaceId }) => workspaceId)).toEqual(order.toReversed().slice(0, 3));
@@ -202,7 +202,7 @@ export function eventTests(subject: () => Subject): void {
     const one = call({ owner: 'alice' });
     const two = call({ owner: 'bob', tool: 'read_file' });
     const three = call({ owner: 'bob', workspaceId: two.workspaceId });
-    for (const each of [one, two, three]) await store.events.recordCall(each);
+    for (const each of [one, two, three]) await store.events.recordCalls([each]);
     for (const after of [{}, { after: 0 }]) {
       const list = async (query: object): Promise<number> =>
         (await store.events.list({ ...query, ...after, limit: 10 })).length;
@@ -219,11 +219,11 @@ export function eventTests(subject: () => Subject): void {
   test('behind a place the list ends before a fresh gap, and goes on once it is old', async () => {
     const { store } = subject();
     const [one, two, three] = [call(), call(), call()];
-    await store.events.recordCall(one);
+    await store.events.recordCalls([one]);
     const first = await store.events.newestId();
     await skipId();
-    await store.events.recordCall(two);
-    await store.events.recordCall(three);
+    await store.events.recordCalls([two]);
+    await store.events.recordCalls([three]);
     await writtenAgo(justNow);
     const behind = async (after: number): Promise<readonly unknown[]> =>
       (await store.events.list({ after, limit: 10 })).map(({ workspaceId }) => workspaceId);
@@ -241,15 +241,15 @@ export function eventTests(subject: () => Subject): void {
   test('a filter neither hides a gap nor makes one', async () => {
     const { store } = subject();
     const mine = { owner: 'alice' };
-    await store.events.recordCall(call(mine));
-    await store.events.recordCall(call());
-    await store.events.recordCall(call(mine));
+    await store.events.recordCalls([call(mine)]);
+    await store.events.recordCalls([call()]);
+    await store.events.recordCalls([call(mine)]);
     const list = async (): Promise<number> =>
       (await store.events.list({ ...mine, after: 0, limit: 10 })).length;
     expect(await list()).toBe(2);
     await skipId();
-    await store.events.recordCall(call());
-    await store.events.recordCall(call(mine));
+    await store.events.recordCalls([call()]);
+    await store.events.recordCalls([call(mine)]);
     await writtenAgo(justNow);
     expect(await list()).toBe(2);
     await writtenAgo(longAgo);
@@ -269,7 +269,7 @@ export function eventTests(subject: () => Subject): void {
   test('pruning removes what is older, and says how many', async () => {
     const { store } = subject();
     const at = (day: number): Date => new Date(Date.UTC(2026, 0, day));
-    for (const day of [1, 2, 3, 4]) await store.events.recordCall(call({ at: at(day) }));
+    for (const day of [1, 2, 3, 4]) await store.events.recordCalls([call({ at: at(day) })]);
     const counts = await Promise.all([store.events.prune(at(3)), store.events.prune(at(3))]);
     expect(counts.reduce((sum, count) => sum + count)).toBe(2);
     expect((await store.events.list({ limit: 10 })).map((event) => event.at)).toEqual([

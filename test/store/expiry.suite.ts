@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { isChanging, workspaceStatuses, type Workspace } from '../../src/domain/workspace.ts';
+import { mcpServer } from './fixtures/mcp-servers.ts';
 import { change, put } from './fixtures/workspaces.ts';
 import type { Subject } from './suite.ts';
 
@@ -94,8 +95,7 @@ export function expiryTests(subject: () => Subject): void {
 
   test('persistent MCP servers, what never expires and the excepted ones are left alone', async () => {
     const { store, database } = subject();
-    const mcp = { containerType: 'mcp_server', lifecycle: 'persistent' } as const;
-    await put(store, { status: 'ready', ...mcp });
+    await put(store, { status: 'ready', ...mcpServer({ name: 'one' }) });
     await put(store, { status: 'ready' });
     const busy = await put(store, { status: 'ready', ...hour });
     expect(await store.workspaces.claimExpired(at(1e9), [busy.id], 10)).toEqual([]);
@@ -104,10 +104,10 @@ export function expiryTests(subject: () => Subject): void {
       'alter table kb.agent_workspaces drop constraint persistent_mcp_server_never_expires',
     );
     try {
-      await put(store, { status: 'ready', ...mcp, ...hour });
+      await put(store, { status: 'ready', ...mcpServer({ name: 'two' }), ...hour });
       expect(await store.workspaces.claimExpired(at(1e9), [busy.id], 10)).toEqual([]);
     } finally {
-      await database.query('truncate kb.agent_workspaces');
+      await database.query('truncate kb.agent_workspaces cascade');
       await database.query(
         `alter table kb.agent_workspaces add constraint persistent_mcp_server_never_expires check (
            not (container_type = 'mcp_server' and lifecycle = 'persistent') or expires_at is null

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { NewWorkspace, WorkspaceQuery } from '../../src/domain/store.ts';
 import type { Workspace } from '../../src/domain/workspace.ts';
+import { mcpServer } from './fixtures/mcp-servers.ts';
 import { change, put } from './fixtures/workspaces.ts';
 import type { Subject } from './suite.ts';
 
@@ -47,7 +48,7 @@ export function listTests(subject: () => Subject): void {
 
   test('filters choose rows, together and alone', async () => {
     const [first, second, third] = await insertAll([
-      { owner: 'a', provider: 'gvisor', status: 'ready', containerType: 'mcp_server' },
+      { owner: 'a', provider: 'gvisor', status: 'ready', ...mcpServer() },
       { owner: 'a', provider: 'memory', status: 'error' },
       { owner: 'b', provider: 'gvisor', status: 'ready' },
     ]);

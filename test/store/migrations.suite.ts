@@ -154,10 +154,9 @@ export function migrationTests(subject: () => Subject): void {
       database.query(`select * from kb.${table} order by ${order}`);
     const rows = await read('agent_workspaces', 'id');
     const events = await read('workspace_events', 'id');
-    expect(await run(migrations)).toEqual(['warm-pools']);
+    expect(await run(migrations.slice(0, 4))).toEqual(['warm-pools']);
 
     const gone = { status: 'destroying', status_reason: null, version: 8, operator: null };
-    const after = (await store.workspaces.all()).find(({ version }) => version === 8);
     expect(await read('agent_workspaces', 'id')).toEqual(
       rows.map((row) => ({
         ...row,
@@ -169,7 +168,51 @@ export function migrationTests(subject: () => Subject): void {
       })),
     );
     expect(await read('workspace_events', 'id')).toEqual(events);
+    await run(migrations);
+    const after = (await store.workspaces.all()).find(({ version }) => version === 8);
     expect(await store.workspaces.takeOver()).toContainEqual(after);
+  });
+
+  test('005: rows and events of a 004 database are kept; none of them is an MCP server', async () => {
+    const { database, store } = subject();
+    const migrations = await readMigrations();
+    await run(migrations.slice(0, 4));
+    const types = [
+      ['agent_workspace', null],
+      ['agent_workspace', '{"name": "a"}'],
+      ['mcp_server', null],
+      ['mcp_server', '{}'],
+      ['mcp_server', '{"name": "a"}'],
+      ['mcp_server', '{"name": "a"}'],
+    ] as const;
+    for (const [containerType, config] of types) {
+      await database.query(
+        `insert into kb.agent_workspaces (
+           id, owner, container_type, provider, provider_workspace_id, image, deployment_mode,
+           lifecycle, status, desired_state, network, resource_limits, metadata, mcp_config,
+           created_at, last_used_at
+         ) values (
+           gen_random_uuid(), 'owner-1', $1, 'gvisor', 'x', 'base', 'self-hosted', 'persistent',
+           'ready', 'running', 'nat', '{"cpu": 1, "memory_bytes": 2, "disk_bytes": 3}', '{}', $2,
+           now(), now()
+         )`,
+        [containerType, config],
+      );
+    }
+    await database.query(
+      `insert into kb.workspace_events (at, workspace_id, owner, actor, type, detail)
+       select now(), case when type like 'workspace%' then gen_random_uuid() end, 'o', 'x', type, '{}'
+         from unnest(array['workspace.creating', 'provider.healthy', 'pool.resized']) type`,
+    );
+    const events = await store.events.list({ limit: 10 });
+    expect(await run(migrations)).toEqual(['mcp-servers']);
+    const rows = await store.workspaces.all();
+    expect(rows).toHaveLength(types.length);
+    for (const row of rows) {
+      expect(row).toMatchObject({ containerType: 'agent_workspace', mcpConfig: null });
+    }
+    expect(await store.mcp.servers()).toEqual([]);
+    expect(await store.events.list({ limit: 10 })).toEqual(events);
   });
 }
 

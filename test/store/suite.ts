@@ -11,6 +11,9 @@ import { constraintTests } from './constraints.suite.ts';
 import { eventTests } from './events.suite.ts';
 import { expiryTests } from './expiry.suite.ts';
 import { listTests } from './list.suite.ts';
+import { hostingTests } from './hosting.suite.ts';
+import { keptVolumesTests } from './kept-volumes.suite.ts';
+import { mcpServerTests } from './mcp-servers.suite.ts';
 import { migrationTests } from './migrations.suite.ts';
 import { operatorTests } from './operators.suite.ts';
 import { claimTests } from './claims.suite.ts';
@@ -53,7 +56,8 @@ export function storeSuite(name: string, open: () => Promise<Databases>): void {
     });
     beforeEach(async () => {
       await current().database.query(
-        `truncate kb.agent_workspaces, kb.warm_pools, kb.workspace_events, kb.api_tokens
+        `truncate kb.agent_workspaces, kb.mcp_state, kb.kept_volumes, kb.warm_pools,
+                  kb.workspace_events, kb.api_tokens
           restart identity`,
       );
     });
@@ -78,6 +82,15 @@ export function storeSuite(name: string, open: () => Promise<Databases>): void {
     });
     describe('claims', () => {
       claimTests(current);
+    });
+    describe('MCP servers', () => {
+      mcpServerTests(current);
+    });
+    describe('hosting', () => {
+      hostingTests(current);
+    });
+    describe('kept volumes', () => {
+      keptVolumesTests(current);
     });
     describe('expiry', () => {
       expiryTests(current);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { NewWorkspace } from '../../src/domain/store.ts';
 import { workspaceStatuses } from '../../src/domain/workspace.ts';
+import { mcpServer } from './fixtures/mcp-servers.ts';
 import { change, newWorkspace, noLimit, put } from './fixtures/workspaces.ts';
 import type { Subject } from './suite.ts';
 
@@ -22,7 +23,18 @@ const everyField: NewWorkspace = {
   network: 'isolated',
   resourceLimits: { cpu: 0.1, memoryBytes: 536_870_912, diskBytes: Number.MAX_SAFE_INTEGER },
   snapshotId: 'snapshot-1',
-  mcpConfig: { command: ['node', 'server.js'], env: { A: "quote ' and \n line" } },
+  mcpConfig: {
+    name: 'mémoire',
+    command: 'node',
+    args: ['server.js', "quote ' and \n line", ''],
+    workdir: '/srv/日本語',
+    transport: { kind: 'http', port: 8080, path: '/mcp' },
+    restartPolicy: 'always',
+    volumes: ['/data', '/var/lib/a b'],
+    maxInFlight: 1,
+    initializeTimeoutMs: 12_345,
+    shared: true,
+  },
   metadata: {
     text: 'ünïcode 🛰️ 日本語',
     number: 0.1,
@@ -133,9 +145,11 @@ export function workspaceTests(subject: () => Subject): void {
     await workspaces.transition(id, change(['creating'], 'error', { changes }));
     const after = await workspaces.transition(
       id,
-      change(['error'], 'ready', { changes: { snapshotId: null } }),
+      change(['error'], 'ready', { changes: { snapshotId: null, readyAt: expiresAt } }),
     );
-    expect(after).toMatchObject({ snapshotId: null, expiresAt, version: 3 });
+    expect(after).toMatchObject({ snapshotId: null, expiresAt, readyAt: expiresAt, version: 3 });
+    const unready = change(['ready'], 'error', { changes: { readyAt: null } });
+    expect(await workspaces.transition(id, unready)).toMatchObject({ readyAt: null, expiresAt });
   });
 
   test('the reason of one status is not the reason of the next', async () => {
@@ -195,7 +209,7 @@ export function workspaceTests(subject: () => Subject): void {
   test('all gives every row, oldest first', async () => {
     const { store } = subject();
     const younger = await put(store, { status: 'ready', createdAt: new Date('2026-02-01Z') });
-    const older = await put(store, { containerType: 'mcp_server' });
+    const older = await put(store, mcpServer());
     expect(await store.workspaces.all()).toEqual([older, younger]);
   });
 

@@ -74,6 +74,10 @@ export class ServerProcess implements AsyncDisposable {
     return new ServerProcess(child, child.stdout, options.log);
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** As a crash ends it: no handler of it runs. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');

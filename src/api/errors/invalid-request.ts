@@ -21,7 +21,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
       : { error: invalidRequest(httpPart ?? 'body', result.error.issues) };
   };
 
-function invalidRequest(part: string, issues: readonly z.core.$ZodIssue[]): EmergentError {
+export function invalidRequest(part: string, issues: readonly z.core.$ZodIssue[]): EmergentError {
   const unknown = issues.flatMap((issue) => unknownFields(issue, part));
   const invalid = issues.flatMap((issue) => invalidValues(issue, part));
   const all = [...unknown, ...invalid];

@@ -74,9 +74,9 @@ export function workspaceRoutes(api: Api, { engine }: ApiContext): void {
       const { status, provider, container_type: containerType, limit, cursor } = request.query;
       const page = await engine.workspaces.list(callerOf(request), {
         limit,
+        containerType,
         ...(status && { status }),
         ...(provider !== undefined && { provider }),
-        ...(containerType && { containerType }),
         ...(cursor !== undefined && { cursor }),
       });
       return { items: page.items.map(presentWorkspace), next_cursor: page.nextCursor };

@@ -13,7 +13,8 @@ const tenYears = 10 * 365 * 24 * 60 * 60;
 
 const size = (example: string) => text(32).describe(`Bytes, or with a unit: ${example}.`);
 
-const resourceLimits = z.strictObject({
+/** Each may be left out. */
+export const resourceLimits = z.strictObject({
   cpu: z
     .union([z.number(), text(32)], 'must be a number of cores, such as 2 or "0.5"')
     .describe('Cores, such as 2 or "0.5".')
@@ -22,17 +23,22 @@ const resourceLimits = z.strictObject({
   disk: size('"10G"').optional(),
 });
 
+export const image = text(512).regex(imageReferencePattern, 'is not an image reference');
+
 export const createWorkspaceBody = z
   .strictObject({
     container_type: z
-      .literal('agent_workspace', 'must be "agent_workspace"')
+      .literal(
+        'agent_workspace',
+        'must be "agent_workspace"; MCP servers are registered at /mcp/servers',
+      )
       .optional()
       .describe('What the workspace is for.'),
     provider: text(64)
       .default('auto')
       .describe('A provider by name, or "auto": the best healthy one.'),
     deployment_mode: z.enum(deploymentModes).optional(),
-    image: text(512).regex(imageReferencePattern, 'is not an image reference').optional(),
+    image: image.optional(),
     resource_limits: resourceLimits.default({}),
     network: z.enum(networkModes).default('nat'),
     ttl_seconds: z.int().min(60).max(tenYears).optional(),
@@ -62,14 +68,9 @@ export function toCreateRequest(
   body: z.output<typeof createWorkspaceBody>,
   wait: boolean,
 ): CreateWorkspaceRequest {
-  const { cpu, memory, disk } = body.resource_limits;
   return {
     provider: body.provider,
-    limits: {
-      ...(cpu !== undefined && { cpu: parseCpu(String(cpu), 'resource_limits.cpu') }),
-      ...(memory !== undefined && { memoryBytes: parseMemory(memory, 'resource_limits.memory') }),
-      ...(disk !== undefined && { diskBytes: parseDisk(disk, 'resource_limits.disk') }),
-    },
+    limits: toLimits(body.resource_limits),
     network: body.network,
     wait,
     env: body.env,
@@ -84,5 +85,17 @@ export function toCreateRequest(
         ...(body.branch !== undefined && { branch: body.branch }),
       },
     }),
+  };
+}
+
+export function toLimits({
+  cpu,
+  memory,
+  disk,
+}: z.output<typeof resourceLimits>): CreateWorkspaceRequest['limits'] {
+  return {
+    ...(cpu !== undefined && { cpu: parseCpu(String(cpu), 'resource_limits.cpu') }),
+    ...(memory !== undefined && { memoryBytes: parseMemory(memory, 'resource_limits.memory') }),
+    ...(disk !== undefined && { diskBytes: parseDisk(disk, 'resource_limits.disk') }),
   };
 }

@@ -51,6 +51,24 @@ export const workspaceErrors: readonly ErrorCode[] = [
   'deadline_exceeded',
 ];
 
+/** Codes of routes about one hosted MCP server. */
+export const mcpErrors: readonly ErrorCode[] = [
+  'bad_id',
+  'mcp_server_not_found',
+  'hosted_elsewhere',
+  'sandbox_unreachable',
+  'deadline_exceeded',
+];
+
+/** Codes of routes that talk to its program. */
+export const mcpUseErrors: readonly ErrorCode[] = [
+  'mcp_unavailable',
+  'mcp_failed',
+  'message_too_large',
+  'interrupted',
+  'unsupported',
+];
+
 /** Codes of routes that make a sandbox from an image. */
 export const imageErrors: readonly ErrorCode[] = [
   'image_not_found',

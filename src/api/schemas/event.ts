@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { noticeTypes, toolNames } from '../../domain/events.ts';
+import { mcpEventKinds, noticeTypes, toolNames } from '../../domain/events.ts';
 import type { EventType, WorkspaceEvent } from '../../domain/events.ts';
 import { workspaceStatuses } from '../../domain/workspace.ts';
 import { id, position, timestamp } from './text.ts';
@@ -10,6 +10,7 @@ const eventTypes: readonly EventType[] = [
   'workspace.memory_exceeded',
   'workspace.disk_nearly_full',
   ...toolNames.map((tool) => `tool.${tool}` as const),
+  ...mcpEventKinds.map((kind) => `mcp.${kind}` as const),
   ...noticeTypes,
 ];
 const eventType = z.enum(eventTypes);

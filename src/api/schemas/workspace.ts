@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { formatSize } from '../../domain/limits.ts';
+import type { ResourceLimits } from '../../domain/limits.ts';
 import {
   containerTypes,
   deploymentModes,
@@ -10,6 +11,12 @@ import {
 } from '../../domain/workspace.ts';
 import type { Workspace } from '../../domain/workspace.ts';
 import { id, text, timestamp } from './text.ts';
+
+export const presentedLimits = z.object({
+  cpu: z.number().describe('Cores.'),
+  memory: z.string().describe('Such as "4G"; bytes where no unit divides it.'),
+  disk: z.string(),
+});
 
 export const workspace = z
   .object({
@@ -28,11 +35,7 @@ export const workspace = z
     status_reason: z.string().nullable(),
     desired_state: z.enum(desiredStates),
     network: z.enum(networkModes),
-    resource_limits: z.object({
-      cpu: z.number().describe('Cores.'),
-      memory: z.string().describe('Such as "4G"; bytes where no unit divides it.'),
-      disk: z.string(),
-    }),
+    resource_limits: presentedLimits,
     snapshot_id: z.string().nullable(),
     metadata: z.record(z.string(), z.unknown()),
     created_at: timestamp,
@@ -47,7 +50,10 @@ export const workspace = z
 export const listWorkspacesQuery = z.strictObject({
   status: z.enum(workspaceStatuses).optional(),
   provider: text(64).optional(),
-  container_type: z.enum(containerTypes).optional(),
+  container_type: z
+    .enum(containerTypes)
+    .default('agent_workspace')
+    .describe('The sandboxes of MCP servers are listed only where they are asked for.'),
   limit: z.coerce.number<string>().int().min(1).max(200).default(50),
   cursor: text(1024).optional().describe("An earlier page's next_cursor."),
 });
@@ -81,11 +87,7 @@ export function presentWorkspace(from: Workspace): z.output<typeof workspace> {
     status_reason: from.statusReason,
     desired_state: from.desiredState,
     network: from.network,
-    resource_limits: {
-      cpu: from.resourceLimits.cpu,
-      memory: formatSize(from.resourceLimits.memoryBytes),
-      disk: formatSize(from.resourceLimits.diskBytes),
-    },
+    resource_limits: presentLimits(from.resourceLimits),
     snapshot_id: from.snapshotId,
     metadata: from.metadata,
     created_at: from.createdAt.toISOString(),
@@ -95,4 +97,12 @@ export function presentWorkspace(from: Workspace): z.output<typeof workspace> {
     expires_at: from.expiresAt?.toISOString() ?? null,
     version: from.version,
   };
+}
+
+export function presentLimits({
+  cpu,
+  memoryBytes,
+  diskBytes,
+}: ResourceLimits): z.output<typeof presentedLimits> {
+  return { cpu, memory: formatSize(memoryBytes), disk: formatSize(diskBytes) };
 }

@@ -35,7 +35,7 @@ function encode(bytes: Buffer): OutputChunk {
 }
 
 /** How many bytes at the end begin a character without completing it. */
-function unfinishedBytes(bytes: Buffer): number {
+export function unfinishedBytes(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
     if (byte >= 0x80 && byte < 0xc0) continue;

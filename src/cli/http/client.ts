@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type * as api from './api-types.ts';
 import { bashEvents } from './bash-events.ts';
 import { EventClient } from './event-client.ts';
+import { McpClient } from './mcp-client.ts';
 import { ProcessClient } from './process-client.ts';
 import { connection } from './settings.ts';
 import { TerminalClient } from './terminal-client.ts';
@@ -30,12 +31,14 @@ export class ApiClient {
   readonly processes: ProcessClient;
   readonly terminals: TerminalClient;
   readonly events: EventClient;
+  readonly mcp: McpClient;
 
   constructor(transport: Transport) {
     this.#transport = transport;
     this.processes = new ProcessClient(transport);
     this.terminals = new TerminalClient(transport);
     this.events = new EventClient(transport);
+    this.mcp = new McpClient(transport);
   }
 
   /** From the environment and the command's options. */

@@ -58,9 +58,10 @@ export function newWorkspace(options: CreateOptions): NewWorkspace {
   });
 }
 
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+export type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-function defined<T extends object>(fields: T): Defined<T> {
+/** Only the fields that have a value. */
+export function defined<T extends object>(fields: T): Defined<T> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),
   ) as Defined<T>;

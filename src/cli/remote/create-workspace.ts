@@ -12,12 +12,27 @@ export async function createWorkspace(
   if (body.image === undefined && body.repository_url === undefined) {
     return client.createWorkspace(body, signal);
   }
-  const ended = new AbortController();
   using line = new StatusLine();
+  return await tellingProgress(
+    client,
+    line,
+    (detail) => progressOf(detail, body),
+    () => client.createWorkspace(body, signal),
+  );
+}
+
+/** Does `work`, which creates something, and shows meanwhile what `textOf` finds in the events of creates. */
+export async function tellingProgress<T>(
+  client: ApiClient,
+  line: StatusLine,
+  textOf: (detail: WorkspaceEvent['detail']) => string | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const ended = new AbortController();
   const events = await following(client, ended.signal);
-  const telling = tell(events, body, line);
+  const telling = tell(events, textOf, line);
   try {
-    return await client.createWorkspace(body, signal);
+    return await work();
   } finally {
     ended.abort();
     await telling;
@@ -39,12 +54,12 @@ async function following(
 /** Until the events end, which they do with the create. A broken connection only ends the telling. */
 async function tell(
   events: AsyncIterable<WorkspaceEvent>,
-  body: NewWorkspace,
+  textOf: (detail: WorkspaceEvent['detail']) => string | undefined,
   line: StatusLine,
 ): Promise<void> {
   try {
     for await (const { detail } of events) {
-      const text = progressOf(detail, body);
+      const text = textOf(detail);
       if (text !== undefined) line.show(text);
     }
   } catch {

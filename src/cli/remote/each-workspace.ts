@@ -20,8 +20,18 @@ export async function eachWorkspace<T>(
   // A slip of the keyboard changes nothing, not even what stands before it.
   texts.forEach(checkId);
   const client = ApiClient.connect(options);
-  const results = inTurns(texts, async (text) => work(client, await resolveId(client, text)));
-  for (const result of results) {
+  const one = async (text: string): Promise<T> => work(client, await resolveId(client, text));
+  await eachInTurn(texts, options, one, done);
+}
+
+/** The same for anything that is named. */
+export async function eachInTurn<T>(
+  texts: readonly string[],
+  options: CommonOptions,
+  work: (text: string) => Promise<T>,
+  done: (result: T) => Promise<void>,
+): Promise<void> {
+  for (const result of inTurns(texts, work)) {
     try {
       await done(await result);
     } catch (error) {

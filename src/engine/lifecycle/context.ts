@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { WorkspaceStore } from '../../domain/store.ts';
+import type { McpStore, WorkspaceStore } from '../../domain/store.ts';
 import type { Providers } from '../providers.ts';
 import type { Releases } from './releases.ts';
 import type { RunningChanges } from './running-changes.ts';
@@ -9,6 +9,7 @@ import type { SandboxSpecs } from './sandbox-specs.ts';
 /** What every change of a workspace works with. */
 export interface LifecycleContext {
   readonly store: WorkspaceStore;
+  readonly mcp: Pick<McpStore, 'removeKeeping' | 'kept'>;
   readonly providers: Providers;
   readonly specs: SandboxSpecs;
   readonly changes: RunningChanges;

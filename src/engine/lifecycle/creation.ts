@@ -6,6 +6,7 @@ import type { Actor } from '../../domain/events.ts';
 import type { CreatedSandbox } from '../../domain/provider.ts';
 import type { NewWorkspace } from '../../domain/store.ts';
 import type { Workspace } from '../../domain/workspace.ts';
+import { programFacts } from '../mcp/program.ts';
 import { adopt, rest } from './adoption.ts';
 import type { Adoption } from './adoption.ts';
 import { AttemptCounts, Attempts } from './attempts.ts';
@@ -213,7 +214,11 @@ export class Creation {
           ...(pool === null && { readyAt: clock.now() }),
           ...specs.withoutCredentials(workspace),
           resourceLimits: created.limits,
-          metadata: { ...workspace.metadata, ...created.metadata },
+          metadata: {
+            ...workspace.metadata,
+            ...created.metadata,
+            ...programFacts(workspace, created.program),
+          },
         },
         by,
         detail: pool === null ? { provider } : { provider, pool },

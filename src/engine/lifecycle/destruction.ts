@@ -1,7 +1,7 @@
 import { withDeadline } from '../../base/deadline.ts';
 import type { Actor } from '../../domain/events.ts';
 import { terminateGraceMs } from '../../domain/provider.ts';
-import type { SandboxRef } from '../../domain/provider.ts';
+import type { DestroyOptions, SandboxRef } from '../../domain/provider.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import { workspaceStatuses } from '../../domain/workspace.ts';
 import type { Workspace } from '../../domain/workspace.ts';
@@ -13,6 +13,8 @@ import { refOf } from './sandbox-specs.ts';
 /** The grace of running commands, then removal by an engine that may be busy. */
 const destroyDeadlineMs = terminateGraceMs + 35_000;
 const lookAgainMs = 250;
+/** In the row of a server whose volumes stay: what is kept of it. */
+const keptVolumes = 'volumes';
 
 /**
  * Ends workspaces, in whatever state. The sandbox goes first and the row last, so nothing is ever left that no
@@ -25,14 +27,25 @@ export class Destruction {
     this.#context = context;
   }
 
-  /** A second call while the first runs, here or on another server, waits for it and answers the same. */
-  async destroy(workspace: Workspace, by: Actor): Promise<void> {
+  /**
+   * A second call while the first runs, here or on another server, waits for it and answers the same. What the volumes
+   * of an MCP server hold may stay.
+   */
+  async destroy(
+    workspace: Workspace,
+    by: Actor,
+    { keepVolumes = false }: { readonly keepVolumes?: boolean } = {},
+  ): Promise<void> {
     const { store, changes } = this.#context;
     const { id } = workspace;
     if (changes.find(id, 'destroying')) return this.finish(workspace, by, 'on request');
     if (workspace.status === 'destroying' && (await this.#goneElsewhere(id))) return;
     const claimed = await begin(this.#context, id, () =>
-      store.transition(id, { from: workspaceStatuses, to: 'destroying', by }),
+      store.transition(id, {
+        ...{ from: workspaceStatuses, to: 'destroying', by },
+        // Known to whoever finishes this, also after a crash.
+        ...(keepVolumes && { changes: { snapshotId: keptVolumes } }),
+      }),
     );
     if (!claimed) return;
     if (!changes.find(id, 'destroying')) {
@@ -53,7 +66,7 @@ export class Destruction {
     await changes.run(id, 'destroying', async () => {
       try {
         await this.removeSandbox(workspace);
-        await this.#removeRow(id, by, reason);
+        await this.#removeRow(workspace, by, reason);
         log.info('workspace destroyed', { workspace: id, provider, reason });
         return undefined;
       } catch (error) {
@@ -64,21 +77,31 @@ export class Destruction {
   }
 
   /** Its sandbox is gone: it goes too, also if another server has taken it over meanwhile. */
-  async #removeRow(id: string, by: Actor, reason: string): Promise<void> {
-    const { store } = this.#context;
-    if (await store.remove(id, by, { reason })) return;
+  async #removeRow(workspace: Workspace, by: Actor, reason: string): Promise<void> {
+    const { store, mcp } = this.#context;
+    const { id } = workspace;
+    const remove = (): Promise<boolean> =>
+      keepsVolumes(workspace)
+        ? mcp.removeKeeping(id, by, { reason })
+        : store.remove(id, by, { reason });
+    if (await remove()) return;
     const again = { from: ['destroying'], to: 'destroying', by } as const;
-    if (await store.transition(id, again)) await store.remove(id, by, { reason });
+    if (await store.transition(id, again)) await remove();
   }
 
   async removeSandbox(workspace: Workspace): Promise<void> {
-    await this.removeRef(workspace.provider, refOf(workspace));
+    const keepFiles = keepsVolumes(workspace);
+    await this.removeRef(workspace.provider, refOf(workspace), keepFiles ? { keepFiles } : {});
   }
 
-  async removeRef(providerName: string, ref: SandboxRef): Promise<void> {
+  async removeRef(
+    providerName: string,
+    ref: SandboxRef,
+    options: DestroyOptions = {},
+  ): Promise<void> {
     const provider = this.#context.providers.get(providerName);
     await withDeadline(`destroying a workspace on ${providerName}`, destroyDeadlineMs, (signal) =>
-      provider.destroy(ref, signal),
+      provider.destroy(ref, signal, options),
     );
   }
 
@@ -94,4 +117,8 @@ export class Destruction {
     }
     return false;
   }
+}
+
+function keepsVolumes({ snapshotId, mcpConfig }: Workspace): boolean {
+  return mcpConfig !== null && snapshotId === keptVolumes;
 }

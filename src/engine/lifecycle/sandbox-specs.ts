@@ -35,7 +35,7 @@ export class SandboxSpecs {
    */
   withoutCredentials(workspace: Workspace): Pick<WorkspaceChanges, 'sealedEnv'> {
     if (this.repositoryCredentials(workspace) === undefined) return {};
-    return { sealedEnv: this.sealEnv(this.#env(workspace)) };
+    return { sealedEnv: this.sealEnv(this.env(workspace)) };
   }
 
   of(workspace: Workspace): SandboxSpec {
@@ -45,11 +45,14 @@ export class SandboxSpecs {
       image: workspace.image,
       limits: workspace.resourceLimits,
       network: workspace.network,
-      env: this.#env(workspace),
+      // That of an MCP server is its program's alone, and given to that: an engine would keep it where all can read it.
+      env: workspace.mcpConfig === null ? this.env(workspace) : {},
+      volumes: workspace.mcpConfig?.volumes ?? [],
     };
   }
 
-  #env(workspace: Workspace): Env {
+  /** Of its commands; names that begin with EMERGENT_ are not among them. */
+  env(workspace: Workspace): Env {
     const { [credentialsName]: _, ...env } = this.#opened(workspace);
     return env;
   }

@@ -3,9 +3,10 @@ import { reasonOf } from '../../base/reason.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/events.ts';
 import { terminateGraceMs } from '../../domain/provider.ts';
-import type { CreatedSandbox } from '../../domain/provider.ts';
+import type { CreatedSandbox, StopOptions } from '../../domain/provider.ts';
 import type { Transition, WorkspaceChanges } from '../../domain/store.ts';
 import type { Workspace, WorkspaceStatus } from '../../domain/workspace.ts';
+import { programFacts } from '../mcp/program.ts';
 import { begin } from './begin.ts';
 import { cloneRepository } from './clone.ts';
 import type { LifecycleContext } from './context.ts';
@@ -14,8 +15,8 @@ import { goesOn, isPassing, limitReached, notFound, wrongState } from './refusal
 import { refOf } from './sandbox-specs.ts';
 import { startSandbox } from './start-progress.ts';
 
-/** The grace of running commands, then an engine that may be busy. */
-const stopDeadlineMs = terminateGraceMs + 35_000;
+/** Beyond the grace of running commands: for an engine that may be busy. */
+const stopSlackMs = 35_000;
 /** For a change that another server makes. */
 const elsewhereMs = 90_000;
 const lookAgainMs = 250;
@@ -32,18 +33,13 @@ export class Suspension {
     this.#context = context;
   }
 
-  stop(workspace: Workspace, by: Actor): Promise<Workspace> {
-    const { store, clock } = this.#context;
-    const transition: Transition = {
-      from: ['ready'],
-      to: 'stopping',
-      changes: { ...usedNow(workspace, clock.now()), desiredState: 'stopped' },
-      by,
-    };
-    return this.#bring(workspace.id, 'stopping', 'stopped', ['ready'], async (row) => {
-      const begun = await begin(this.#context, row.id, () => store.transition(row.id, transition));
-      return begun && { begun, finish: () => this.finishStop(begun, by) };
-    });
+  stop(workspace: Workspace, by: Actor, options?: StopOptions): Promise<Workspace> {
+    return this.#stop(workspace, by, { desiredState: 'stopped' }, options);
+  }
+
+  /** Stops what is wanted running all the same: whoever looks after it starts it again. */
+  suspend(workspace: Workspace, by: Actor, options?: StopOptions): Promise<Workspace> {
+    return this.#stop(workspace, by, {}, options);
   }
 
   resume(workspace: Workspace, by: Actor): Promise<Workspace> {
@@ -58,8 +54,18 @@ export class Suspension {
     );
   }
 
+  /** What should run and does not answer is looked after: one that runs is left as it is. */
+  revive({ id }: Workspace, by: Actor, why: string): Promise<Workspace | undefined> {
+    return this.#again(id, ['ready'], {}, by, why);
+  }
+
+  /** Of one whose files are gone: a sandbox is made as if there had never been one. */
+  recreate({ id }: Workspace, by: Actor, why: string): Promise<Workspace | undefined> {
+    return this.#again(id, ['error', 'stopped'], { readyAt: null }, by, why);
+  }
+
   /** Of a row in `stopping` whose operator is this server. */
-  finishStop(workspace: Workspace, by: Actor): Promise<Workspace> {
+  finishStop(workspace: Workspace, by: Actor, options: StopOptions = {}): Promise<Workspace> {
     const { changes, providers, store, releases, log } = this.#context;
     const { id } = workspace;
     const provider = providers.get(workspace.provider);
@@ -67,8 +73,8 @@ export class Suspension {
       try {
         await withDeadline(
           `stopping a workspace on ${provider.name}`,
-          stopDeadlineMs,
-          (inner) => provider.stop(refOf(workspace), inner),
+          (options.graceMs ?? terminateGraceMs) + stopSlackMs,
+          (inner) => provider.stop(refOf(workspace), inner, options),
           signal,
         );
         const stopped = await store.transition(id, {
@@ -112,6 +118,39 @@ export class Suspension {
         throw error;
       }
     });
+  }
+
+  #stop(
+    workspace: Workspace,
+    by: Actor,
+    wanted: Pick<WorkspaceChanges, 'desiredState'>,
+    options?: StopOptions,
+  ): Promise<Workspace> {
+    const { store, clock } = this.#context;
+    const transition: Transition = {
+      from: ['ready'],
+      to: 'stopping',
+      changes: { ...usedNow(workspace, clock.now()), ...wanted },
+      by,
+    };
+    return this.#bring(workspace.id, 'stopping', 'stopped', ['ready'], async (row) => {
+      const begun = await begin(this.#context, row.id, () => store.transition(row.id, transition));
+      return begun && { begun, finish: () => this.finishStop(begun, by, options) };
+    });
+  }
+
+  /** Undefined: it is in another state now. */
+  async #again(
+    id: string,
+    from: readonly WorkspaceStatus[],
+    changes: WorkspaceChanges,
+    by: Actor,
+    why: string,
+  ): Promise<Workspace | undefined> {
+    const { store } = this.#context;
+    const transition: Transition = { from, to: 'resuming', changes, by, detail: { reason: why } };
+    const begun = await begin(this.#context, id, () => store.transition(id, transition));
+    return begun && this.finishResume(begun, by);
   }
 
   async #beginResume(row: Workspace, by: Actor): Promise<Begun | undefined> {
@@ -162,7 +201,11 @@ export class Suspension {
         ...usedNow(workspace, now),
         readyAt: workspace.readyAt ?? now,
         resourceLimits: resumed.limits,
-        metadata: { ...workspace.metadata, ...resumed.metadata },
+        metadata: {
+          ...workspace.metadata,
+          ...resumed.metadata,
+          ...programFacts(workspace, resumed.program),
+        },
       },
       by,
     });

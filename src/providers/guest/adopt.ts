@@ -1,7 +1,6 @@
-import { Code, ConnectError, createClient } from '@connectrpc/connect';
+import { createClient } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
-import { EmergentError } from '../../domain/errors.ts';
-import { toEmergentError } from './errors.ts';
+import { toEmergentError, unlessOlder } from './errors.ts';
 import { Agent } from './gen/emergent/agent/v1/agent_pb.ts';
 
 /**
@@ -16,10 +15,6 @@ export async function guestAdopt(
   try {
     await createClient(Agent, transport).adopt({ env }, { signal });
   } catch (error) {
-    if (error instanceof ConnectError && error.code === Code.Unimplemented) {
-      const message = 'the agent in the sandbox is of an earlier version';
-      throw new EmergentError('unsupported', message, { cause: error });
-    }
-    throw toEmergentError(error, 'giving the sandbox its environment');
+    throw toEmergentError(unlessOlder(error), 'giving the sandbox its environment');
   }
 }

@@ -40,3 +40,10 @@ export function isLinkFailure(error: unknown): boolean {
   if (!(known instanceof EmergentError) || isNotRunning(known)) return false;
   return linkFailures.includes(known.code);
 }
+
+/** A call that the agent does not know: a sandbox keeps the agent that it was made with. */
+export function unlessOlder(error: unknown): unknown {
+  if (!(error instanceof ConnectError) || error.code !== Code.Unimplemented) return error;
+  const message = 'the agent in the sandbox is of an earlier version';
+  return new EmergentError('unsupported', message, { cause: error });
+}

@@ -1,3 +1,4 @@
+import { EmergentError } from '../../domain/errors.ts';
 import type {
   AttachOptions,
   ExecRequest,
@@ -94,6 +95,19 @@ export class GuestProcesses {
         ),
       signal,
     );
+  }
+
+  /** One that has no standard input, or none any more, has nothing to close. */
+  async closeInput(id: string, signal: AbortSignal): Promise<void> {
+    try {
+      await shortCall(
+        'closing the input of a process',
+        (options) => this.#options.client.closeStdin({ process: byId(id) }, options),
+        signal,
+      );
+    } catch (error) {
+      if (!(error instanceof EmergentError && error.code === 'wrong_state')) throw error;
+    }
   }
 
   async resize(id: string, size: TerminalSize, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { createClient } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
 import { withDeadline } from '../../base/deadline.ts';
@@ -23,8 +24,10 @@ import type { GuestProcessOptions } from './process.ts';
 import { GuestProcesses } from './processes.ts';
 import { guestStats } from './stats.ts';
 import type { GuestStats } from './stats.ts';
-import { terminate } from './terminate.ts';
+import { endAll, terminate } from './terminate.ts';
+import type { TerminateOptions } from './terminate.ts';
 import { guestTransport } from './transport.ts';
+import { openTunnel } from './tunnel.ts';
 
 const readyDeadlineMs = 20_000;
 
@@ -39,6 +42,7 @@ export class GuestSandbox {
   readonly #files: GuestFiles;
   readonly #readers = new OpenReaders();
   readonly #commands: GuestProcessOptions;
+  readonly #ending: TerminateOptions;
 
   /** `onIncident` hears of what happens in the sandbox by itself. */
   constructor(
@@ -64,6 +68,7 @@ export class GuestSandbox {
       clock: options.clock,
       readers: this.#readers,
     };
+    this.#ending = { link: this.#link, transport: this.#transport, readers: this.#readers };
     this.processes = new GuestProcesses(this.#commands);
   }
 
@@ -97,6 +102,11 @@ export class GuestSandbox {
     return guestAdopt(this.#transport, env, signal);
   }
 
+  /** A byte stream to a port on the sandbox's loopback address; `signal` bounds the opening only. */
+  dial(port: number, signal: AbortSignal): Promise<Duplex> {
+    return openTunnel(this.#transport, port, signal);
+  }
+
   stats(signal: AbortSignal): Promise<GuestStats> {
     return guestStats(this.#looking, signal);
   }
@@ -111,8 +121,12 @@ export class GuestSandbox {
    * the sandbox cannot be reached.
    */
   terminate(graceMs: number, signal: AbortSignal): Promise<void> {
-    const [link, transport, readers] = [this.#link, this.#transport, this.#readers];
-    return terminate({ link, transport, readers }, graceMs, signal);
+    return terminate(this.#ending, graceMs, signal);
+  }
+
+  /** The same, and the sandbox takes commands again. */
+  endAll(graceMs: number, signal: AbortSignal): Promise<void> {
+    return endAll(this.#ending, graceMs, signal);
   }
 
   readFile(path: string, signal: AbortSignal, options?: ReadOptions): Promise<FileContent> {

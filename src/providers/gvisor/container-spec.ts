@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import type Docker from 'dockerode';
 import type { SandboxSpec } from '../../domain/provider.ts';
 import { containerBounds } from './container-bounds.ts';
 import { gvisorName } from './container-profile.ts';
 import type { ContainerProfile } from './container-profile.ts';
 import type { ImageFacts } from './images/image-facts.ts';
+import { programLabel, programText } from './program-label.ts';
 
 /** What is the same for every container of this server. */
 export interface ContainerSettings {
@@ -41,6 +43,16 @@ export const kinds = {
 
 export function volumeName(workspaceId: string): string {
   return `agent-workspace-${workspaceId}`;
+}
+
+/** Of a volume besides /workspace. */
+export function furtherVolumeName(workspaceId: string, path: string): string {
+  return `${volumeName(workspaceId)}-${volumeKey(path)}`;
+}
+
+/** Stands for a path of a sandbox where slashes and such cannot be. */
+export function volumeKey(path: string): string {
+  return createHash('sha256').update(path).digest('hex').slice(0, 12);
 }
 
 export function providerOf(found: Readonly<Record<string, string>>): string {
@@ -97,7 +109,10 @@ export function containerOptions(
     Healthcheck: { Test: ['NONE'] },
     StopSignal: 'SIGTERM',
     Env: environment(spec, image, settings, tokenHash),
-    Labels: workspaceLabels(settings.installationId, profile.provider, spec),
+    Labels: {
+      ...workspaceLabels(settings.installationId, profile.provider, spec),
+      [programLabel]: programText(image.program),
+    },
     HostConfig: {
       ...(profile.runtime !== undefined && { Runtime: profile.runtime }),
       NanoCpus: Math.round(spec.limits.cpu * 1e9),
@@ -115,10 +130,16 @@ export function containerOptions(
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } },
       Mounts: [
         { Type: 'volume', Source: volumeName(spec.workspaceId), Target: workspaceMount },
+        ...(spec.volumes ?? []).map((path) => volumeMount(spec.workspaceId, path)),
         { Type: 'volume', Source: settings.agentVolume, Target: agentMount, ReadOnly: true },
       ],
     },
   };
+}
+
+/** What the image has at that path is copied into a volume that is empty: the engine does that unless told. */
+function volumeMount(workspaceId: string, path: string): Docker.MountSettings {
+  return { Type: 'volume', Source: furtherVolumeName(workspaceId, path), Target: path };
 }
 
 /** A host's kernel counts `nproc` per user over all containers, and not at all for root. */
@@ -145,6 +166,8 @@ function environment(
     // The runtime gives the agent root's home.
     EMERGENT_OWN_HOME: String(!image.setsHome && spec.env['HOME'] === undefined),
   };
+  // The engine makes them as root.
+  if (spec.volumes?.length) own['EMERGENT_VOLUMES'] = JSON.stringify(spec.volumes);
   // The memory that a shared kernel tells of is the host's.
   if (settings.profile.kernel === 'host') own['EMERGENT_MEMORY_USAGE'] = 'cgroup';
   if (spec.network === 'nat' && settings.nameservers.length > 0) {

@@ -1,10 +1,11 @@
 import type Docker from 'dockerode';
 import { EmergentError } from '../../domain/errors.ts';
-import type { SandboxRef } from '../../domain/provider.ts';
+import type { ImageProgram, SandboxRef } from '../../domain/provider.ts';
 import { labels } from './container-spec.ts';
 import { containerState } from './container-state.ts';
 import type { ContainerState } from './container-state.ts';
 import { engineCall, engineStatus } from './docker.ts';
+import { programOf } from './program-label.ts';
 
 const quickMs = 10_000;
 const startMs = 30_000;
@@ -18,6 +19,8 @@ export interface FoundContainer extends ContainerState {
   readonly ours: boolean;
   /** Of its first process; means nothing while it runs. */
   readonly exitCode: number;
+  /** Undefined where it does not say. */
+  readonly program: ImageProgram | undefined;
 }
 
 /** The engine's operations on the container of one workspace, each bounded and idempotent. */
@@ -43,7 +46,8 @@ export class Containers {
         found.Config.Labels[labels.installation] === this.#installationId &&
         found.Config.Labels[labels.workspace] === ref.workspaceId;
       const { Pid: pid, ExitCode: exitCode } = found.State;
-      return { id: found.Id, pid, ours, exitCode, ...containerState(found.State) };
+      const program = ours ? programOf(found.Config.Labels) : undefined;
+      return { id: found.Id, pid, ours, exitCode, program, ...containerState(found.State) };
     } catch (error) {
       if (engineStatus(error) === 404) return undefined;
       throw error;

@@ -44,7 +44,7 @@ export async function listSandboxes(
     joined(
       workspaceId,
       containers.filter((container) => container.workspaceId === workspaceId),
-      volumes.find((volume) => volume.workspaceId === workspaceId),
+      volumes.filter((volume) => volume.workspaceId === workspaceId),
       files.find((disk) => disk.workspaceId === workspaceId),
     ),
   );
@@ -53,23 +53,24 @@ export async function listSandboxes(
 function joined(
   workspaceId: string,
   containers: readonly Container[],
-  volume: FilesFound | undefined,
+  volumes: readonly FilesFound[],
   disk: FoundDisk | undefined,
 ): FoundSandbox {
   const running = containers.find((container) => container.running);
   const container = running ?? containers[0];
+  const workspace = volumes.find(({ path }) => path === null);
   const parts = [
     ...containers.map(({ name, createdAt }) => ({ what: `container ${name}`, createdAt })),
-    ...(volume ? [{ what: `volume ${volume.name}`, createdAt: volume.createdAt }] : []),
+    ...volumes.map(({ name, createdAt }) => ({ what: `volume ${name}`, createdAt })),
     ...(disk ? disk.parts.map((what) => ({ what, createdAt: disk.createdAt })) : []),
   ];
   const ages = parts.flatMap(({ createdAt }) => createdAt?.getTime() ?? []);
   const reason = running ? undefined : (container?.end ?? 'its container is gone');
   return {
     workspaceId,
-    sandboxName: container?.name ?? volume?.sandboxName ?? workspaceId,
+    sandboxName: container?.name ?? volumes[0]?.sandboxName ?? workspaceId,
     state: running ? 'running' : 'stopped',
-    hasFiles: volume?.whole ?? disk?.whole ?? false,
+    hasFiles: workspace?.whole ?? disk?.whole ?? false,
     createdAt: new Date(ages.length === 0 ? 0 : Math.min(...ages)),
     parts: parts.map(({ what }) => what),
     ...(reason !== undefined && { reason }),

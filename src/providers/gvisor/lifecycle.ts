@@ -5,14 +5,19 @@ import type { Log } from '../../base/log.ts';
 import { reasonOf } from '../../base/reason.ts';
 import { RecentMedian } from '../../base/recent-median.ts';
 import { runSteps } from '../../base/steps.ts';
-import type { Step } from '../../base/steps.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import { terminateGraceMs } from '../../domain/provider.ts';
-import type { CreatedSandbox, SandboxRef, SandboxSpec } from '../../domain/provider.ts';
+import type {
+  CreatedSandbox,
+  DestroyOptions,
+  SandboxRef,
+  SandboxSpec,
+  StopOptions,
+} from '../../domain/provider.ts';
 import { isNotRunning } from '../guest/not-running.ts';
 import { agentPath, volumeName, workspaceMount } from './container-spec.ts';
 import type { ContainerState } from './container-state.ts';
-import type { Containers } from './containers.ts';
+import type { Containers, FoundContainer } from './containers.ts';
 import type { DiskMode } from './disk/disk-mode.ts';
 import type { GrantedDisk, WorkspaceDisks } from './disk/workspace-disks.ts';
 import type { EngineInfo } from './engine-info.ts';
@@ -22,7 +27,7 @@ import type { Images } from './images/images.ts';
 import type { Prepared } from './prepared.ts';
 import type { RuntimeTrials } from './runtime-trials.ts';
 import { StartSteps } from './start-steps.ts';
-import type { ContainerDefaults, OnProgress } from './start-steps.ts';
+import type { ContainerDefaults, OnProgress, Start } from './start-steps.ts';
 import { stepFailure } from './step-failure.ts';
 
 export interface LifecycleParts {
@@ -37,6 +42,7 @@ export interface LifecycleParts {
   readonly log: Log;
 }
 
+const maxGraceMs = 10 * 60_000;
 /** Beyond the grace that commands get: for the way to the agent and back. */
 const terminateSlackMs = 15_000;
 /**
@@ -71,8 +77,8 @@ export class Lifecycle {
     );
   }
 
-  stop(ref: SandboxRef, signal: AbortSignal): Promise<void> {
-    return this.#parts.guests.whileAwake(ref, () => this.#stop(ref, signal));
+  stop(ref: SandboxRef, signal: AbortSignal, options: StopOptions = {}): Promise<void> {
+    return this.#parts.guests.whileAwake(ref, () => this.#stop(ref, signal, options));
   }
 
   resume(
@@ -85,16 +91,16 @@ export class Lifecycle {
     return guests.whileAwake(ref, () => this.#resume(ref, spec, signal, onProgress));
   }
 
-  destroy(ref: SandboxRef, signal: AbortSignal): Promise<void> {
-    return this.#parts.guests.whileAwake(ref, () => this.#destroy(ref, signal));
+  destroy(ref: SandboxRef, signal: AbortSignal, options: DestroyOptions = {}): Promise<void> {
+    return this.#parts.guests.whileAwake(ref, () => this.#destroy(ref, signal, options));
   }
 
   /** The container is kept: what was written outside /workspace lies in it. */
-  async #stop(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+  async #stop(ref: SandboxRef, signal: AbortSignal, options: StopOptions): Promise<void> {
     const { containers, guests } = this.#parts;
     const container = await containers.find(ref, signal);
     if (container?.ours && container.running) {
-      await this.#terminate(ref, container, signal);
+      await this.#terminate(ref, container, signal, options);
       await containers.stop(ref, signal);
     }
     guests.close(ref);
@@ -121,27 +127,31 @@ export class Lifecycle {
     if (!found.ours) throw foreign(ref);
     const container = await this.#stoppedIfClosed(ref, found, signal);
     try {
-      const steps = this.#steps.startAgain(spec, container, signal);
-      return await this.#run(spec, signal, disk, () => steps);
+      const start = this.#steps.startAgain(spec, container, signal);
+      return await this.#run(spec, signal, disk, () => start);
     } catch (error) {
       if (container.running || signal.aborted || !isNotRunning(error)) throw error;
       return await rebuild(reasonOf(error));
     }
   }
 
-  async #destroy(ref: SandboxRef, signal: AbortSignal): Promise<void> {
-    const { containers } = this.#parts;
+  async #destroy(ref: SandboxRef, signal: AbortSignal, options: DestroyOptions): Promise<void> {
+    const { containers, guests } = this.#parts;
     const container = await containers.find(ref, signal);
-    if (container?.ours && container.running) await this.#terminate(ref, container, signal);
-    await this.#wipe(ref, signal);
+    if (container?.ours && container.running) {
+      await this.#terminate(ref, container, signal, options);
+    }
+    if (options.keepFiles !== true) return this.#wipe(ref, signal);
+    guests.close(ref);
+    await this.#removeContainer(ref, signal);
   }
 
   /** Finishes a stop that was interrupted: its agent has ended all commands, and takes no more. */
   async #stoppedIfClosed(
     ref: SandboxRef,
-    container: ContainerState,
+    container: FoundContainer,
     signal: AbortSignal,
-  ): Promise<ContainerState> {
+  ): Promise<FoundContainer> {
     const { containers, guests } = this.#parts;
     if (!container.running || container.paused) return container;
     try {
@@ -160,7 +170,7 @@ export class Lifecycle {
     spec: SandboxSpec,
     signal: AbortSignal,
     has: DiskMode | 'new',
-    stepsFor: (granted: SandboxSpec, disk: GrantedDisk) => readonly Step[],
+    startOf: (granted: SandboxSpec, disk: GrantedDisk) => Start,
   ): Promise<CreatedSandbox> {
     const { clock, disks, prepared, runtime, defaults } = this.#parts;
     const startedAt = clock.monotonic();
@@ -172,14 +182,17 @@ export class Lifecycle {
         : { mode: has, bytes: diskBytes };
     const granted = grantedOf(spec, engine, disk);
     try {
-      const steps = await runSteps(stepsFor(granted, disk), clock);
+      const start = startOf(granted, disk);
+      const steps = await runSteps(start.steps, clock);
+      const program = await start.program;
       // How long a pull takes says nothing about the next start.
       this.startupTimes.add(Math.round(clock.monotonic() - startedAt) - (steps['image'] ?? 0));
       return {
         limits: granted.limits,
+        ...(program && { program }),
         metadata: {
           ...{ isolation: defaults.profile.isolation, ...runtime.facts },
-          ...{ memory_mode: 'watchdog', ...diskFacts(disk) },
+          ...{ memory_mode: 'watchdog', ...diskFacts(disk, spec) },
           start_steps_ms: steps,
         },
       };
@@ -217,15 +230,17 @@ export class Lifecycle {
     ref: SandboxRef,
     { paused }: ContainerState,
     signal: AbortSignal,
+    options: StopOptions,
   ): Promise<void> {
     const { containers, guests, log } = this.#parts;
+    const graceMs = Math.min(options.graceMs ?? terminateGraceMs, maxGraceMs);
     try {
       // It would hear nothing, and the engine takes ten seconds to remove it.
       if (paused) await containers.unpause(ref, signal);
       await withDeadline(
         'ending the commands of the sandbox',
-        terminateGraceMs + terminateSlackMs,
-        (inner) => guests.of(ref).terminate(terminateGraceMs, inner),
+        graceMs + terminateSlackMs,
+        (inner) => guests.of(ref).terminate(graceMs, inner),
         signal,
       );
     } catch (error) {
@@ -272,6 +287,9 @@ function grantedOf(spec: SandboxSpec, engine: EngineInfo, disk: GrantedDisk): Sa
 }
 
 /** What is written outside of `disk_scope` lies in the container's layer, which has no limit of its own. */
-function diskFacts({ mode }: GrantedDisk): Readonly<Record<string, string>> {
-  return { disk_mode: mode, disk_scope: workspaceMount };
+function diskFacts(
+  { mode }: GrantedDisk,
+  { volumes = [] }: SandboxSpec,
+): Readonly<Record<string, string>> {
+  return { disk_mode: mode, disk_scope: [workspaceMount, ...volumes].join(' ') };
 }

@@ -1,26 +1,29 @@
 import { totalmem } from 'node:os';
+import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import { freeResources } from '../../base/free-resources.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { ExecProcess, ExecRequest } from '../../domain/exec.ts';
 import type {
   CreatedSandbox,
+  DestroyOptions,
   FileContent,
   FoundSandbox,
   Leftover,
   ProviderCapabilities,
   ProviderHealth,
   ReadOptions,
-  SandboxProcesses,
   SandboxRef,
   SandboxSpec,
   SandboxStats,
   StartProgress,
+  StopOptions,
   WarmSandboxes,
   WorkspaceProvider,
   WriteOptions,
   WrittenFile,
 } from '../../domain/provider.ts';
+import type { SandboxProcesses } from '../../domain/sandbox-processes.ts';
 import type { ContainerEngine, ContainerEngineOptions } from './container-engine.ts';
 import type { ContainerProfile } from './container-profile.ts';
 import { Containers } from './containers.ts';
@@ -103,12 +106,12 @@ export class ContainerProvider implements WorkspaceProvider {
     );
   }
 
-  destroy(ref: SandboxRef, signal: AbortSignal): Promise<void> {
-    return this.#lifecycle.destroy(ref, signal);
+  destroy(ref: SandboxRef, signal: AbortSignal, options?: DestroyOptions): Promise<void> {
+    return this.#lifecycle.destroy(ref, signal, options);
   }
 
-  stop(ref: SandboxRef, signal: AbortSignal): Promise<void> {
-    return this.#lifecycle.stop(ref, signal);
+  stop(ref: SandboxRef, signal: AbortSignal, options?: StopOptions): Promise<void> {
+    return this.#lifecycle.stop(ref, signal, options);
   }
 
   resume(
@@ -168,12 +171,17 @@ export class ContainerProvider implements WorkspaceProvider {
         tools: true,
         list: true,
         stats: true,
+        tunnels: true,
       },
       requires: ['docker'],
       startupMs: this.#lifecycle.startupTimes.value,
       // An engine elsewhere, or in a virtual machine, has other memory, and does not say how much of it is free.
       available: engine?.memoryBytes === totalmem() ? freeResources(engine.cpus) : null,
     });
+  }
+
+  dial(ref: SandboxRef, port: number, signal: AbortSignal): Promise<Duplex> {
+    return this.#guests.of(ref).dial(port, signal);
   }
 
   stats(ref: SandboxRef, signal: AbortSignal): Promise<SandboxStats> {
@@ -228,6 +236,8 @@ function processesOf(guests: GuestSandboxes): SandboxProcesses {
     attach: (ref, id, options, signal) => guests.of(ref).processes.attach(id, options, signal),
     signal: (ref, id, name, signal) => guests.of(ref).processes.signal(id, name, signal),
     input: (ref, id, data, signal) => guests.of(ref).processes.input(id, data, signal),
+    closeInput: (ref, id, signal) => guests.of(ref).processes.closeInput(id, signal),
+    endAll: (ref, graceMs, signal) => guests.of(ref).endAll(graceMs, signal),
     resize: (ref, id, size, signal) => guests.of(ref).processes.resize(id, size, signal),
   };
 }

@@ -2,12 +2,17 @@ import { withDeadline } from '../../base/deadline.ts';
 import { reasonOf } from '../../base/reason.ts';
 import type { Step } from '../../base/steps.ts';
 import { EmergentError } from '../../domain/errors.ts';
-import type { SandboxRef, SandboxSpec, StartProgress } from '../../domain/provider.ts';
+import type {
+  ImageProgram,
+  SandboxRef,
+  SandboxSpec,
+  StartProgress,
+} from '../../domain/provider.ts';
 import { notRunning } from '../guest/not-running.ts';
 import type { ContainerProfile } from './container-profile.ts';
 import { agentKnowsNoUser, containerOptions } from './container-spec.ts';
 import type { ContainerState } from './container-state.ts';
-import type { Containers } from './containers.ts';
+import type { Containers, FoundContainer } from './containers.ts';
 import type { DiskMode } from './disk/disk-mode.ts';
 import type { WorkspaceDisks } from './disk/workspace-disks.ts';
 import { engineStatus } from './docker.ts';
@@ -43,6 +48,13 @@ interface Parts {
 const undoDeadlineMs = 60_000;
 const environmentMs = 10_000;
 
+/** How a sandbox is brought up. */
+export interface Start {
+  readonly steps: readonly Step[];
+  /** What its image is made to run, where it is known; it is by the end of the steps. */
+  readonly program: Promise<ImageProgram | undefined>;
+}
+
 /** The steps, with their undos, that bring a sandbox up from nothing, from its volume or from its container. */
 export class StartSteps {
   readonly #parts: Parts;
@@ -60,9 +72,9 @@ export class StartSteps {
     { diskMode, network }: { readonly diskMode: DiskMode; readonly network: Promise<unknown> },
     signal: AbortSignal,
     onProgress?: OnProgress,
-  ): readonly Step[] {
+  ): Start {
     const found: Found = Promise.withResolvers();
-    return [
+    return start(found, [
       this.#image(spec, found, signal, onProgress),
       this.#clear(spec, signal),
       this.#volume(spec, diskMode, signal),
@@ -70,29 +82,30 @@ export class StartSteps {
       waitFor('network', network),
       this.#start(spec, signal),
       this.#agent(spec, signal),
-    ];
+    ]);
   }
 
   /** Never touches the volume. */
-  rebuild(spec: SandboxSpec, signal: AbortSignal, onProgress?: OnProgress): readonly Step[] {
+  rebuild(spec: SandboxSpec, signal: AbortSignal, onProgress?: OnProgress): Start {
     const found: Found = Promise.withResolvers();
-    return [
+    return start(found, [
       this.#image(spec, found, signal, onProgress),
       this.#noContainer(spec, signal),
       this.#container(spec, found, signal),
       this.#start(spec, signal),
       this.#agent(spec, signal),
-    ];
+    ]);
   }
 
   /** What runs already is only asked whether it is ready. */
-  startAgain(spec: SandboxSpec, state: ContainerState, signal: AbortSignal): readonly Step[] {
+  startAgain(spec: SandboxSpec, state: FoundContainer, signal: AbortSignal): Start {
     const runs = state.running && !state.paused;
-    return [
+    const steps = [
       ...(runs ? [] : [this.#restart(spec, state, signal)]),
       this.#agent(spec, signal),
       ...(Object.keys(spec.env).length > 0 ? [this.#environment(spec, signal)] : []),
     ];
+    return { steps, program: Promise.resolve(state.program) };
   }
 
   #image(
@@ -178,8 +191,11 @@ export class StartSteps {
     return {
       name: 'start',
       run: async () => {
-        await this.#parts.containers.start(spec, signal);
-        this.#parts.guests.idle.started(spec);
+        const { containers, guests } = this.#parts;
+        await containers.start(spec, signal);
+        // Somebody may have dialled while it did not run yet, and whoever comes now would share that failure.
+        guests.close(spec);
+        guests.idle.started(spec);
         return undefined;
       },
     };
@@ -249,6 +265,10 @@ export class StartSteps {
       },
     };
   }
+}
+
+function start(found: Found, steps: readonly Step[]): Start {
+  return { steps, program: found.promise.then(({ program }) => program) };
 }
 
 function waitFor(name: string, something: Promise<unknown>): Step {

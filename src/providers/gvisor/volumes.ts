@@ -1,7 +1,13 @@
 import type Docker from 'dockerode';
 import { EmergentError } from '../../domain/errors.ts';
 import type { SandboxRef, SandboxSpec } from '../../domain/provider.ts';
-import { labels, providerOf, volumeName, workspaceLabels } from './container-spec.ts';
+import {
+  furtherVolumeName,
+  labels,
+  providerOf,
+  volumeName,
+  workspaceLabels,
+} from './container-spec.ts';
 import { diskModes } from './disk/disk-mode.ts';
 import type { DiskMode, VolumeOptions } from './disk/disk-mode.ts';
 import { engineCall, engineStatus } from './docker.ts';
@@ -16,9 +22,13 @@ const diskLabels = {
   bytes: 'dev.emergent.disk-bytes',
   files: 'dev.emergent.disk-files',
 } as const;
+/** Where a volume besides /workspace lies in the sandbox. */
+const pathLabel = 'dev.emergent.path';
 
 export interface Volume extends SandboxRef {
   readonly name: string;
+  /** Where in the sandbox it lies; null: it is /workspace, which every sandbox has. */
+  readonly path: string | null;
   /** The provider that it belongs to. */
   readonly provider: string;
   /** Undefined where the engine does not know, as of one whose disk is not mounted. */
@@ -30,6 +40,12 @@ export interface Volume extends SandboxRef {
   readonly diskFiles: string | undefined;
   /** Where the engine looks for its files. */
   readonly mountpoint: string;
+}
+
+export interface WorkspaceVolumes {
+  readonly volumes: readonly Volume[];
+  /** Also of those without our labels, which the engine has made in place of missing ones. */
+  readonly names: readonly string[];
 }
 
 /** What a volume is made with to hold its limit. */
@@ -50,15 +66,21 @@ export class Volumes {
   }
 
   /** Not cut short when the caller goes away: the engine would make it all the same, after our clean-up. */
-  async create(spec: SandboxSpec, provider: string, disk: VolumeDisk): Promise<void> {
+  async create(
+    spec: SandboxSpec,
+    provider: string,
+    disk: VolumeDisk,
+    path: string | null = null,
+  ): Promise<void> {
     await engineCall('creating the volume', quickMs, (abortSignal) =>
       this.#docker.createVolume({
-        Name: volumeName(spec.workspaceId),
+        Name: nameOf(spec, path),
         Labels: {
           ...workspaceLabels(this.#installationId, provider, spec),
           [diskLabels.mode]: disk.mode,
           [diskLabels.bytes]: String(spec.limits.diskBytes),
           ...(disk.files !== undefined && { [diskLabels.files]: disk.files }),
+          ...(path !== null && { [pathLabel]: path }),
         },
         DriverOpts: { ...disk.options },
         abortSignal,
@@ -67,8 +89,12 @@ export class Volumes {
   }
 
   /** One without our labels was made by the engine in place of one that was missing: it holds nothing. */
-  async find(ref: SandboxRef, signal: AbortSignal): Promise<Volume | undefined> {
-    const volume = this.#docker.getVolume(volumeName(ref.workspaceId));
+  async find(
+    ref: SandboxRef,
+    signal: AbortSignal,
+    path: string | null = null,
+  ): Promise<Volume | undefined> {
+    const volume = this.#docker.getVolume(nameOf(ref, path));
     try {
       const found: unknown = await engineCall(
         'looking for the volume',
@@ -84,8 +110,8 @@ export class Volumes {
   }
 
   /** False: a container still uses it. */
-  async remove(ref: SandboxRef, signal: AbortSignal): Promise<boolean> {
-    const volume = this.#docker.getVolume(volumeName(ref.workspaceId));
+  async remove(name: string, signal: AbortSignal): Promise<boolean> {
+    const volume = this.#docker.getVolume(name);
     try {
       await engineCall(
         'removing the volume',
@@ -103,10 +129,27 @@ export class Volumes {
   /** All of this installation. */
   async list(signal: AbortSignal): Promise<readonly Volume[]> {
     const label = `${labels.installation}=${this.#installationId}`;
+    return (await this.#list({ label: [label] }, signal)).flatMap((volume) => this.#read(volume));
+  }
+
+  /** All of one workspace, found by their names. */
+  async of({ workspaceId }: SandboxRef, signal: AbortSignal): Promise<WorkspaceVolumes> {
+    const name = volumeName(workspaceId);
+    const named = await this.#list({ name: [name] }, signal);
+    return {
+      names: named.map(({ Name }) => Name).filter((each) => each.startsWith(name)),
+      volumes: named.flatMap((volume) => this.#read(volume)),
+    };
+  }
+
+  async #list(
+    filters: Record<string, string[]>,
+    signal: AbortSignal,
+  ): Promise<readonly VolumeInfo[]> {
     const listed: unknown = await engineCall(
       'listing volumes',
       listMs,
-      (abortSignal) => this.#docker.listVolumes({ filters: { label: [label] }, abortSignal }),
+      (abortSignal) => this.#docker.listVolumes({ filters, abortSignal }),
       signal,
     );
     // The engine sends null where there are none, and answers with a warning in place of what it cannot list.
@@ -115,7 +158,7 @@ export class Volumes {
     if (warning !== undefined) {
       throw new EmergentError('provider_failed', `listing volumes: ${warning}`);
     }
-    return (answer.Volumes ?? []).flatMap((volume) => this.#read(volume));
+    return answer.Volumes ?? [];
   }
 
   #read({ Name, Labels, Mountpoint, CreatedAt }: VolumeInfo): readonly Volume[] {
@@ -128,6 +171,7 @@ export class Volumes {
       {
         workspaceId,
         name: Name,
+        path: Labels[pathLabel] ?? null,
         provider: providerOf(Labels),
         sandboxName: Labels[labels.sandbox] ?? Name,
         createdAt: dateOf(CreatedAt),
@@ -138,6 +182,10 @@ export class Volumes {
       },
     ];
   }
+}
+
+function nameOf({ workspaceId }: SandboxRef, path: string | null): string {
+  return path === null ? volumeName(workspaceId) : furtherVolumeName(workspaceId, path);
 }
 
 /** The engine sends null where there are none. */

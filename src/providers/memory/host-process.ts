@@ -76,6 +76,8 @@ export class HostProcess implements ExecProcess {
   readonly events: AsyncIterable<ExecEvent>;
   /** Resolves when the leader has ended. */
   readonly ended: Promise<void>;
+  /** Resolves when its readers can know it too: of one that is attached, not before its output is read. */
+  readonly told: Promise<void>;
   readonly #child: ChildProcess;
   readonly #outputs: readonly Readable[];
   readonly #queue: OutputQueue;
@@ -106,12 +108,12 @@ export class HostProcess implements ExecProcess {
       this.#closed = true;
       this.#checkGroup();
     });
-    this.ended = new Promise((resolve) => {
-      child.once('exit', (code, signal) => {
-        this.#checkGroup();
-        resolve();
-        void this.#finish(toExit(code, signal));
-      });
+    const [ended, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    [this.ended, this.told] = [ended.promise, told.promise];
+    child.once('exit', (code, signal) => {
+      this.#checkGroup();
+      ended.resolve();
+      void this.#finish(toExit(code, signal)).then(told.resolve);
     });
   }
 
@@ -133,6 +135,11 @@ export class HostProcess implements ExecProcess {
 
   async closeStdin(): Promise<void> {
     this.#stdin().end();
+  }
+
+  /** The same, where there is one. */
+  closeInput(): void {
+    this.#child.stdin?.end();
   }
 
   async kill(signal: ProcessSignal): Promise<void> {

@@ -25,6 +25,8 @@ export class ProcessTable {
   readonly #entries = new Set<Entry>();
   /** Ids of processes that are being started. */
   readonly #reserved = new Set<string>();
+  /** How many are ending everything at the moment. */
+  #emptying = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -32,6 +34,9 @@ export class ProcessTable {
 
   /** Takes the id before the process starts: of two at once, one is refused. */
   reserve(id: string | undefined): Disposable {
+    if (this.#emptying > 0) {
+      throw new EmergentError('wrong_state', 'everything in the sandbox is being ended');
+    }
     if (id === undefined) return { [Symbol.dispose]: () => undefined };
     if (this.#reserved.has(id) || [...this.#entries].some((entry) => entry.id === id)) {
       throw new EmergentError('invalid_value', `a process with the id ${id} exists`);
@@ -47,6 +52,8 @@ export class ProcessTable {
     void entry.process.ended.then(() => {
       added.endedAt = this.#clock.now();
     });
+    // Its start began before, so whoever ends everything has not seen it.
+    if (this.#emptying > 0) void entry.process.kill('SIGKILL');
   }
 
   list(): readonly ProcessInfo[] {
@@ -82,8 +89,29 @@ export class ProcessTable {
     await process.writeStdin(data);
   }
 
+  closeInput(id: string): void {
+    this.#find(id).process.closeInput();
+  }
+
   /** SIGTERM to all, and SIGKILL to what is left after the grace; then none is remembered. */
   async terminate(graceMs: number, signal: AbortSignal): Promise<void> {
+    await this.#empty(graceMs, signal);
+    this.#entries.clear();
+  }
+
+  /** The same, remembering them; meanwhile none can be started. */
+  async endAll(graceMs: number, signal: AbortSignal): Promise<void> {
+    this.#emptying++;
+    try {
+      await this.#empty(graceMs, signal);
+      const detached = [...this.#entries].filter((entry) => entry.detached);
+      await Promise.all(detached.map(({ process }) => process.told));
+    } finally {
+      this.#emptying--;
+    }
+  }
+
+  async #empty(graceMs: number, signal: AbortSignal): Promise<void> {
     const processes = [...this.#entries].map(({ process }) => process);
     const alive = (): readonly HostProcess[] => processes.filter(({ hasGroup }) => hasGroup);
     if (graceMs > 0) await killAll(alive(), 'SIGTERM');
@@ -93,7 +121,6 @@ export class ProcessTable {
     }
     await killAll(alive(), 'SIGKILL');
     await Promise.all(processes.map(({ ended }) => ended));
-    this.#entries.clear();
   }
 
   #find(id: string): Entry {

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { systemClock } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { freeResources } from '../../base/free-resources.ts';
@@ -10,21 +11,24 @@ import { EmergentError } from '../../domain/errors.ts';
 import type { ExecProcess, ExecRequest } from '../../domain/exec.ts';
 import type {
   CreatedSandbox,
+  DestroyOptions,
   FileContent,
   FoundSandbox,
   ProviderCapabilities,
   ProviderHealth,
   ReadOptions,
-  SandboxProcesses,
   SandboxRef,
   SandboxSpec,
   SandboxStats,
+  StopOptions,
   WarmSandboxes,
   WorkspaceProvider,
   WriteOptions,
   WrittenFile,
 } from '../../domain/provider.ts';
+import type { SandboxProcesses } from '../../domain/sandbox-processes.ts';
 import { terminateGraceMs } from '../../domain/provider.ts';
+import { dialHost } from './dial.ts';
 import { MemorySandbox } from './sandbox.ts';
 
 export interface MemoryProviderOptions {
@@ -42,7 +46,7 @@ const metadata = { isolation: 'none', limits_enforced: false } as const;
 /**
  * Sandboxes without isolation, for tests and demonstrations: commands are child processes of this one, with
  * its rights, and only the file methods are confined to /workspace. What it knows lives in memory, so
- * disposing of it removes every sandbox. Limits, images and networks are accepted and not enforced.
+ * disposing of it removes every sandbox. Limits, images, networks and volumes are accepted and not enforced.
  */
 export class MemoryProvider implements WorkspaceProvider {
   readonly name: string = 'memory';
@@ -65,7 +69,11 @@ export class MemoryProvider implements WorkspaceProvider {
       list: async (ref, signal) => this.#find(ref, signal).listProcesses(),
       attach: async (ref, id, at, signal) => this.#find(ref, signal).attach(id, at, signal),
       signal: async (ref, id, name, signal) => this.#find(ref, signal).signal(id, name),
-      input: async (ref, id, data, signal) => this.#find(ref, signal).input(id, data),
+      input: async (ref, id, data, signal) => this.#find(ref, signal).input(id, data, signal),
+      closeInput: async (ref, id, signal) => {
+        this.#find(ref, signal).closeInput(id);
+      },
+      endAll: async (ref, graceMs, signal) => this.#find(ref, signal).endAll(graceMs, signal),
       resize: async (ref, id, _size, signal) => this.#find(ref, signal).resize(id),
     };
     this.warm = {
@@ -103,23 +111,28 @@ export class MemoryProvider implements WorkspaceProvider {
     return { limits: spec.limits, metadata };
   }
 
-  async destroy(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+  async destroy(
+    ref: SandboxRef,
+    signal: AbortSignal,
+    { keepFiles = false, ...options }: DestroyOptions = {},
+  ): Promise<void> {
+    if (keepFiles) return this.stop(ref, signal, options);
     signal.throwIfAborted();
     const sandbox = this.#sandboxes.get(ref.sandboxName) ?? this.#new(ref);
-    await sandbox.remove(signal);
+    await sandbox.remove(signal, options);
     if (this.#sandboxes.get(ref.sandboxName) === sandbox) this.#sandboxes.delete(ref.sandboxName);
   }
 
-  async stop(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+  async stop(ref: SandboxRef, signal: AbortSignal, options?: StopOptions): Promise<void> {
     signal.throwIfAborted();
-    await this.#sandboxes.get(ref.sandboxName)?.stop(signal);
+    await this.#sandboxes.get(ref.sandboxName)?.stop(signal, options);
   }
 
   /** What an earlier process left of it, which this one does not know, is enough: its directory. */
   async resume(ref: SandboxRef, spec: SandboxSpec, signal: AbortSignal): Promise<CreatedSandbox> {
     signal.throwIfAborted();
     const sandbox = this.#sandboxes.get(ref.sandboxName) ?? this.#new(ref, spec);
-    await sandbox.resume();
+    await sandbox.resume(spec);
     this.#sandboxes.set(ref.sandboxName, sandbox);
     return { limits: spec.limits, metadata };
   }
@@ -172,11 +185,17 @@ export class MemoryProvider implements WorkspaceProvider {
         tools: this.toolProgram !== undefined,
         list: true,
         stats: true,
+        tunnels: true,
       },
       requires: [],
       startupMs: this.#startupTimes.value,
       available: freeResources(),
     };
+  }
+
+  async dial(ref: SandboxRef, port: number, signal: AbortSignal): Promise<Duplex> {
+    this.#find(ref, signal).requireRunning();
+    return dialHost(port, signal);
   }
 
   async stats(ref: SandboxRef, signal: AbortSignal): Promise<SandboxStats> {

@@ -2,6 +2,7 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCode } from '../../base/system-code.ts';
 import type { Clock } from '../../base/clock.ts';
+import { withDeadline } from '../../base/deadline.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type {
   AttachOptions,
@@ -15,7 +16,9 @@ import type {
   FoundSandbox,
   ReadOptions,
   SandboxRef,
+  SandboxSpec,
   SandboxStats,
+  StopOptions,
   WriteOptions,
   WrittenFile,
 } from '../../domain/provider.ts';
@@ -29,6 +32,8 @@ import { bytesIn } from './stats-disk.ts';
 import { ProcessUse } from './stats-processes.ts';
 import { writeSandboxFile } from './write-file.ts';
 
+/** One that does not read fills its pipe. */
+const inputMs = 10_000;
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export interface MemorySandboxOptions {
@@ -100,9 +105,20 @@ export class MemorySandbox {
     await this.#processes.signal(id, name);
   }
 
-  async input(id: string, data: Uint8Array): Promise<void> {
+  async input(id: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
     this.requireRunning();
-    await this.#processes.input(id, data);
+    const written = (): Promise<void> => this.#processes.input(id, data);
+    await withDeadline('writing to a process', inputMs, written, signal);
+  }
+
+  closeInput(id: string): void {
+    this.requireRunning();
+    this.#processes.closeInput(id);
+  }
+
+  async endAll(graceMs: number, signal: AbortSignal): Promise<void> {
+    this.requireRunning();
+    await this.#processes.endAll(graceMs, signal);
   }
 
   /** No process here has a terminal. */
@@ -128,25 +144,26 @@ export class MemorySandbox {
     return writeSandboxFile(place, path, content, signal, options);
   }
 
-  async stop(signal: AbortSignal): Promise<void> {
+  async stop(signal: AbortSignal, { graceMs }: StopOptions = {}): Promise<void> {
     if (this.#state === 'running') {
       this.#state = 'stopped';
       this.#stoppedAt = this.#options.clock.now();
     }
-    await this.#processes.terminate(this.#options.graceMs, signal);
+    await this.#processes.terminate(graceMs ?? this.#options.graceMs, signal);
   }
 
-  async resume(): Promise<void> {
+  async resume({ env }: Pick<SandboxSpec, 'env'>): Promise<void> {
     if (!(await this.hasFiles())) {
       throw new EmergentError('files_lost', `there is no directory ${this.#directory}`);
     }
     if (this.#state === 'stopped') this.#state = 'running';
     this.requireRunning();
+    this.#env = env;
   }
 
-  async remove(signal: AbortSignal): Promise<void> {
+  async remove(signal: AbortSignal, { graceMs }: StopOptions): Promise<void> {
     this.#state = 'removed';
-    await this.#processes.terminate(this.#options.graceMs, signal);
+    await this.#processes.terminate(graceMs ?? this.#options.graceMs, signal);
     await this.#removeFiles();
   }
 

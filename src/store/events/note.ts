@@ -24,7 +24,9 @@ export function noteValues({ at, by, type, detail }: ChangeNote): readonly SqlVa
   return [encodeTime(at), by, type, encodeDetail(detail)];
 }
 
-export function encodeDetail(detail: Readonly<Record<string, unknown>>): string {
+export function encodeDetail(
+  detail: Readonly<Record<string, unknown>> | readonly object[],
+): string {
   return JSON.stringify(detail, (_, value: unknown) =>
     typeof value === 'string' ? encodeRemark(value) : value,
   );

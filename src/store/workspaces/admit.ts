@@ -1,6 +1,7 @@
 import type { NewWorkspace, Refused } from '../../domain/store.ts';
 import type { Workspace } from '../../domain/workspace.ts';
-import type { Queryable } from '../database.ts';
+import { admitMcpServer } from '../mcp/admit.ts';
+import type { McpNames } from '../mcp/names.ts';
 import { countRunning, type Admissions } from './admission.ts';
 import { insertWorkspace } from './insert.ts';
 
@@ -10,15 +11,15 @@ import { insertWorkspace } from './insert.ts';
  * count and are not counted against.
  */
 export async function admitWorkspace(
-  db: Queryable,
   admissions: Admissions,
+  names: McpNames,
   server: number,
   workspace: NewWorkspace,
   limit: number,
   at: Date,
 ): Promise<Workspace | Refused> {
   if (workspace.containerType !== 'agent_workspace') {
-    return insertWorkspace(db, server, workspace, at);
+    return admitMcpServer(names, server, workspace, at);
   }
   return admissions.run(async (tx) => {
     const running = await countRunning(tx, workspace.id);

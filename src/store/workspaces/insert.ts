@@ -2,6 +2,7 @@ import type { NewWorkspace } from '../../domain/store.ts';
 import type { Workspace } from '../../domain/workspace.ts';
 import type { Queryable } from '../database.ts';
 import { noteChanged, noteValues } from '../events/note.ts';
+import { encodeMcpConfig } from '../mcp/config.ts';
 import { onlyRow } from '../only-row.ts';
 import { encodeTime, encodeTimeOrNull } from '../row.ts';
 import { encodeLimits, workspaceFrom } from './row.ts';
@@ -13,20 +14,21 @@ export async function insertWorkspace(
   workspace: NewWorkspace,
   at: Date,
 ): Promise<Workspace> {
-  const { owner, provider, image, pool } = workspace;
+  const { owner, provider, image, pool, readyAt } = workspace;
+  const status = readyAt ? 'resuming' : 'creating';
   const rows = await db.query(
     `with changed as (
        insert into kb.agent_workspaces (
          id, owner, agent_session_id, container_type, provider, provider_workspace_id, image,
          repository_url, branch, deployment_mode, lifecycle, status, desired_state, network,
          resource_limits, snapshot_id, mcp_config, metadata, sealed_env, announced, created_at,
-         last_used_at, ttl_seconds, expires_at, pool, pool_key, operator
+         last_used_at, ttl_seconds, expires_at, pool, pool_key, operator, ready_at
        ) values (
-         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'creating', $12, $13, $14, $15, $16, $17, $18,
-         $19, $20, $21, $22, $23, $24, $25, $26
+         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $28, $12, $13, $14, $15, $16, $17, $18,
+         $19, $20, $21, $22, $23, $24, $25, $26, $27
        )
        returning *
-     ), noted as (${noteChanged(27)})
+     ), noted as (${noteChanged(29)})
      select * from changed`,
     [
       workspace.id,
@@ -44,7 +46,7 @@ export async function insertWorkspace(
       workspace.network,
       encodeLimits(workspace.resourceLimits),
       workspace.snapshotId,
-      workspace.mcpConfig === null ? null : JSON.stringify(workspace.mcpConfig),
+      encodeMcpConfig(workspace.mcpConfig),
       JSON.stringify(workspace.metadata),
       workspace.sealedEnv,
       workspace.announced,
@@ -55,10 +57,12 @@ export async function insertWorkspace(
       pool,
       workspace.poolKey,
       server,
+      encodeTimeOrNull(readyAt ?? null),
+      status,
       ...noteValues({
         at,
         by: owner,
-        type: 'workspace.creating',
+        type: `workspace.${status}`,
         detail: { provider, image, ...(pool === null ? {} : { pool }) },
       }),
     ],

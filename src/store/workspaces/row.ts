@@ -9,12 +9,12 @@ import {
   type Workspace,
 } from '../../domain/workspace.ts';
 import type { Row } from '../database.ts';
+import { mcpConfigFrom } from '../mcp/config.ts';
 import {
   boolean,
   integer,
   integerOrNull,
   object,
-  objectOrNull,
   oneOf,
   text,
   textOrNull,
@@ -42,7 +42,7 @@ export function workspaceFrom(row: Row): Workspace {
     network: oneOf(row, 'network', networkModes),
     resourceLimits: limitsFrom(row),
     snapshotId: textOrNull(row, 'snapshot_id'),
-    mcpConfig: objectOrNull(row, 'mcp_config'),
+    mcpConfig: mcpConfigFrom(row),
     metadata: object(row, 'metadata'),
     sealedEnv: textOrNull(row, 'sealed_env'),
     announced: boolean(row, 'announced'),

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceStore } from '../../domain/store.ts';
 import type { Queryable } from '../database.ts';
+import type { McpNames } from '../mcp/names.ts';
 import type { ServerIdentity } from '../server.ts';
 import { abandonedWorkspaces } from './abandoned.ts';
 import type { Admissions } from './admission.ts';
@@ -20,13 +21,14 @@ import { transitionWorkspace } from './transition.ts';
 export function workspaceStore(
   db: Queryable,
   admissions: Admissions,
+  names: McpNames,
   server: ServerIdentity,
   clock: Pick<Clock, 'now'>,
 ): WorkspaceStore {
   const { number } = server;
   return {
     admit: (workspace, limit) =>
-      admitWorkspace(db, admissions, number, workspace, limit, clock.now()),
+      admitWorkspace(admissions, names, number, workspace, limit, clock.now()),
     get: (id) => getWorkspace(db, id),
     list: (query) => listWorkspaces(db, query),
     all: () => allWorkspaces(db),

@@ -150,4 +150,5 @@ export const settled = {
   release: '1.2.3',
   allowUnsandboxed: true,
   eventRetentionSeconds: 30 * 24 * 3600,
+  mcpSettings: { pingEveryMs: 30_000, shutdownGraceMs: 5_000 },
 } as const;

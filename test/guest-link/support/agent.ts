@@ -71,7 +71,7 @@ export class TestAgent implements AsyncDisposable {
     this.workdir = workdir;
     this.#ownWorkdir = ownWorkdir;
     // It speaks when it is in its namespace: until then it is `unshare`, still in that of the tests.
-    const script = 'echo there; exec "$0" init >/dev/null';
+    const script = 'ip link set lo up && echo there && exec "$0" init >/dev/null';
     this.#process = spawn('unshare', ['--net', 'sh', '-c', script, path], {
       env: {
         PATH: process.env['PATH'],

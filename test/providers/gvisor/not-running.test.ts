@@ -42,12 +42,20 @@ describe('a container that does not run', () => {
     const talk = new Conversation(await sandbox.start(['cat'], { stdin: true }));
     await talk.say('hello\n');
     await talk.hear('hello\n');
+    const { processes } = installation.provider;
+    await processes.start(sandbox.spec, { argv: ['sleep', '1000'], id: 'silent' }, soon());
+    const options = { offset: 0, follow: true };
+    const output = await processes.attach(sandbox.spec, 'silent', options, soon());
+    const attached = Array.fromAsync(output);
     slept.length = 0;
+    const told = [talk.end(), attached].map((reading) =>
+      expect(reading).rejects.toMatchObject({
+        code: 'sandbox_unreachable',
+        message: expect.stringMatching(/does not exist|is not running: exited/) as unknown,
+      }),
+    );
     await installation.removeContainer(sandbox.spec);
-    await expect(talk.end()).rejects.toMatchObject({
-      code: 'sandbox_unreachable',
-      message: expect.stringMatching(/does not exist|is not running: exited/) as unknown,
-    });
+    await Promise.all(told);
     expect(slept.filter((ms) => ms > 1_000 && ms < 10_000)).toEqual([]);
   });
 });

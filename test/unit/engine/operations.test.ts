@@ -129,7 +129,7 @@ describe('an operation', () => {
   test('is not spoilt by a log that cannot be written', async () => {
     const { operations, recorded, activity, ...setup } = bench();
     const { id } = workspaceIn({ ...setup, recorded });
-    setup.store.events.recordCall = () => Promise.reject(new Error('no database'));
+    setup.store.events.recordCalls = () => Promise.reject(new Error('no database'));
     expect(await operations.run(alice, id, 'bash', 'true', async () => 'done')).toBe('done');
     expect(recorded.lines.join('')).toContain('no database');
     expect(activity.operations).toBe(0);

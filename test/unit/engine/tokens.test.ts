@@ -3,7 +3,7 @@ import type { Caller } from '../../../src/domain/caller.ts';
 import { hashSecret } from '../../../src/domain/token.ts';
 import { Tokens } from '../../../src/engine/tokens.ts';
 import { FakeClock } from '../../support/clock.ts';
-import { MemoryTokenStore } from './support/memory-store.ts';
+import { MemoryTokenStore } from './support/memory-tokens.ts';
 
 const admin: Caller = { tokenId: 'an admin', role: 'admin' };
 const agent: Caller = { tokenId: 'an agent', role: 'agent' };
@@ -24,6 +24,33 @@ describe('Tokens', () => {
     expect(await tokens.authenticate(secret)).toEqual({ tokenId: token.id, role: 'agent' });
     expect(store.rows[0]?.hash).toBe(hashSecret(secret));
     expect(JSON.stringify(store.rows)).not.toContain(secret);
+  });
+
+  test('one that was found is believed for a second, but not after it was revoked here', async () => {
+    const { tokens, store, clock } = setUp();
+    const { token, secret } = await tokens.create(admin, 'ci', 'agent');
+    const asked = vi.spyOn(store, 'findByHash');
+    await tokens.authenticate(secret);
+    await tokens.authenticate(secret);
+    expect(asked).toHaveBeenCalledTimes(1);
+    await clock.advance(1_000);
+    await tokens.authenticate(secret);
+    expect(asked).toHaveBeenCalledTimes(2);
+    await tokens.revoke(admin, token.id);
+    await expect(tokens.authenticate(secret)).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  test('one that is revoked while it is looked for is not remembered', async () => {
+    const { tokens, store } = setUp();
+    const { token, secret } = await tokens.create(admin, 'ci', 'agent');
+    const find = store.findByHash.bind(store);
+    vi.spyOn(store, 'findByHash').mockImplementationOnce(async (hash) => {
+      const found = await find(hash);
+      await tokens.revoke(admin, token.id);
+      return found;
+    });
+    await tokens.authenticate(secret);
+    await expect(tokens.authenticate(secret)).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
   test('an unknown secret is refused', async () => {

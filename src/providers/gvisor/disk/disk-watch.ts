@@ -55,7 +55,9 @@ export class DiskWatch {
       ? await volumeSizes(docker, signal)
       : new Map<string, number>();
     for (const volume of volumes) {
-      const usedBytes = measured.get(volume.name);
+      // The others count with that of /workspace.
+      if (volume.path !== null) continue;
+      const usedBytes = together(volume, volumes, measured);
       const limitBytes = volume.diskBytes;
       const byEngine =
         usedBytes === undefined || limitBytes === undefined ? undefined : { usedBytes, limitBytes };
@@ -90,4 +92,15 @@ export class DiskWatch {
     }
     onIncident({ workspaceId, kind: 'disk_nearly_full', at: clock.now(), detail });
   }
+}
+
+/** Undefined where that of /workspace was not measured. */
+function together(
+  { name, workspaceId }: Volume,
+  all: readonly Volume[],
+  measured: ReadonlyMap<string, number>,
+): number | undefined {
+  if (!measured.has(name)) return undefined;
+  const own = all.filter((volume) => volume.workspaceId === workspaceId);
+  return own.reduce((sum, volume) => sum + (measured.get(volume.name) ?? 0), 0);
 }

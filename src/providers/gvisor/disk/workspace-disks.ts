@@ -7,7 +7,8 @@ import { quotaVolume } from './disk-mode.ts';
 import type { DiskChoice, DiskMode } from './disk-mode.ts';
 import type { DiskModes } from './disk-modes.ts';
 import type { ForgottenSandboxes } from './forgotten-sandboxes.ts';
-import { DiskInUseError, placeOfFiles } from './loop-disks.ts';
+import { FurtherVolumes, placeOfVolume } from './further-volumes.ts';
+import { DiskInUseError } from './loop-disks.ts';
 import type { DiskPlace, DiskUse, FoundDisk, LoopDisks } from './loop-disks.ts';
 import { linkVolume, unlinkVolume } from './volume-link.ts';
 
@@ -30,20 +31,23 @@ export interface WorkspaceDisksParts {
 }
 
 /**
- * The files of workspaces: a named volume each and, in mode `loop`, the disk that it is linked to. The disk is made
- * before its volume and removed after it, so a volume means that the disk was once complete.
+ * The files of workspaces: a named volume each, further ones where the workspace has such and, in mode `loop`, the
+ * disk that all of them are linked to. The disk is made before its volumes and removed after them, so a volume means
+ * that the disk was once complete.
  */
 export class WorkspaceDisks {
   readonly #volumes: Volumes;
   readonly #loops: LoopDisks;
   readonly #modes: DiskModes;
   readonly #forgotten: ForgottenSandboxes;
+  readonly #further: FurtherVolumes;
 
   constructor({ volumes, loops, modes, forgotten }: WorkspaceDisksParts) {
     this.#volumes = volumes;
     this.#loops = loops;
     this.#modes = modes;
     this.#forgotten = forgotten;
+    this.#further = new FurtherVolumes(volumes);
   }
 
   /** How the engine can hold the limit of new workspaces. */
@@ -82,6 +86,7 @@ export class WorkspaceDisks {
     if (mode !== 'loop') {
       const options = mode === 'quota' ? quotaVolume(diskBytes) : {};
       await this.#volumes.create(spec, provider, { mode, options });
+      await this.#further.ensure(spec, provider, { mode }, signal);
       return;
     }
     const place = this.#loops.place(spec.workspaceId);
@@ -93,16 +98,27 @@ export class WorkspaceDisks {
   async #createLinked(
     spec: SandboxSpec,
     provider: string,
-    { files }: DiskPlace,
+    place: DiskPlace,
     signal: AbortSignal,
   ): Promise<void> {
-    await this.#volumes.create(spec, provider, { mode: 'loop', files });
+    await this.#volumes.create(spec, provider, { mode: 'loop', files: place.files });
     const volume = await this.#volumes.find(spec, signal);
-    if (volume?.diskFiles !== files) {
+    if (volume?.diskFiles !== place.files) {
       const name = volumeName(spec.workspaceId);
       throw new EmergentError('provider_failed', `the volume ${name} was there already`);
     }
-    await doing('linking the volume', linkVolume(volume.mountpoint, files));
+    await doing('linking the volume', linkVolume(volume.mountpoint, place.files));
+    await this.#linkFurther(spec, provider, place, signal);
+  }
+
+  #linkFurther(
+    spec: SandboxSpec,
+    provider: string,
+    place: DiskPlace,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const made = this.#further.ensure(spec, provider, { mode: 'loop', place }, signal);
+    return doing('linking the volumes', made);
   }
 
   /**
@@ -126,6 +142,9 @@ export class WorkspaceDisks {
       const place = this.#placeOf(volume);
       await doing('mounting the disk', this.#loops.mount(place));
       await doing('linking the volume', linkVolume(volume.mountpoint, place.files));
+      await this.#linkFurther(spec, provider, place, signal);
+    } else {
+      await this.#further.ensure(spec, provider, { mode: volume.diskMode }, signal);
     }
     return volume.diskMode;
   }
@@ -146,21 +165,23 @@ export class WorkspaceDisks {
     signal: AbortSignal,
   ): Promise<DiskMode> {
     await doing('mounting the disk', this.#loops.mount(place));
-    await this.#volumes.remove(spec, signal);
+    await this.#volumes.remove(volumeName(spec.workspaceId), signal);
     await this.#createLinked(spec, provider, place, signal);
     return 'loop';
   }
 
   /** Whatever there is of link, volume, mount, loop device and file, in this order. False: a container still uses it. */
   async remove(ref: SandboxRef, signal: AbortSignal): Promise<boolean> {
-    // Only the volume knows the disk of a server that keeps its disks elsewhere.
-    const volume = await this.#volumes.find(ref, signal);
-    if (volume?.diskMode === 'loop') {
-      await doing('unlinking the volume', unlinkVolume(volume.mountpoint));
-    }
-    if (!(await this.#volumes.remove(ref, signal))) return false;
+    // Only a volume knows the disk of a server that keeps its disks elsewhere; that of /workspace goes last.
+    const found = await this.#volumes.of(ref, signal);
+    const onDisk = found.volumes.filter(({ diskMode }) => diskMode === 'loop');
+    if (!(await doing('removing the volumes', this.#further.remove(ref, found, signal))))
+      return false;
+    const main = onDisk.find(({ path }) => path === null);
+    if (main) await doing('unlinking the volume', unlinkVolume(main.mountpoint));
+    if (!(await this.#volumes.remove(volumeName(ref.workspaceId), signal))) return false;
     const own = this.#loops.place(ref.workspaceId);
-    const linked = volume?.diskMode === 'loop' ? this.#placeOf(volume) : own;
+    const linked = onDisk[0] ? this.#placeOf(onDisk[0]) : own;
     for (const place of linked.image === own.image ? [own] : [linked, own]) {
       await doing('removing the disk', this.#removeDisk(place, ref, signal));
     }
@@ -178,6 +199,7 @@ export class WorkspaceDisks {
     }
   }
 
+  /** Those of /workspace and the further ones. */
   async listFiles(signal: AbortSignal): Promise<readonly FilesFound[]> {
     const volumes = await this.#volumes.list(signal);
     return Promise.all(
@@ -200,8 +222,7 @@ export class WorkspaceDisks {
   }
 
   #placeOf(volume: Volume): DiskPlace {
-    const own = this.#loops.place(volume.workspaceId);
-    return volume.diskFiles === undefined ? own : placeOfFiles(volume.diskFiles);
+    return placeOfVolume(volume) ?? this.#loops.place(volume.workspaceId);
   }
 }
 

@@ -1,6 +1,7 @@
 import type Docker from 'dockerode';
 import { EmergentError } from '../../../domain/errors.ts';
 import type { ErrorCode } from '../../../domain/errors.ts';
+import type { ImageProgram } from '../../../domain/provider.ts';
 
 /** What a container made from an image depends on. */
 export interface ImageFacts {
@@ -10,11 +11,18 @@ export interface ImageFacts {
   readonly user: string;
   /** Its environment says where the home is, so it is not the user's. */
   readonly setsHome: boolean;
+  readonly program: ImageProgram;
 }
 
 /** The engine leaves out what an image does not say. */
 type Inspected = Pick<Docker.ImageInspectInfo, 'Id' | 'Os' | 'Architecture'> & {
-  readonly Config?: { readonly User?: string; readonly Env?: readonly string[] | null } | null;
+  readonly Config?: {
+    readonly User?: string;
+    readonly Env?: readonly string[] | null;
+    readonly Entrypoint?: string | readonly string[] | null | undefined;
+    readonly Cmd?: readonly string[] | null;
+    readonly WorkingDir?: string;
+  } | null;
 };
 
 export function imageFacts({ Id: id, Config }: Inspected): ImageFacts {
@@ -22,7 +30,16 @@ export function imageFacts({ Id: id, Config }: Inspected): ImageFacts {
     id,
     user: Config?.User ?? '',
     setsHome: (Config?.Env ?? []).some((entry) => entry.startsWith('HOME=')),
+    program: {
+      entrypoint: [Config?.Entrypoint ?? []].flat(),
+      command: Config?.Cmd ?? [],
+      workdir: nonEmpty(Config?.WorkingDir),
+    },
   };
+}
+
+function nonEmpty(text: string | undefined): string | null {
+  return text === undefined || text === '' ? null : text;
 }
 
 /** As images name the architectures that the engine knows by the names of its kernel. */

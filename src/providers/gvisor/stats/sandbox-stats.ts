@@ -110,8 +110,15 @@ export class SandboxUses implements Disposable {
     if (volume.diskMode === 'loop') {
       return (await this.#options.disks.use(volume)) ?? { usedBytes: null };
     }
-    return { usedBytes: await this.#measured.sizeOf(volume.name, signal) };
+    const { names } = await this.#volumes.of(ref, signal);
+    const sizes = await Promise.all(names.map((name) => this.#measured.sizeOf(name, signal)));
+    return { usedBytes: sizes.reduce(sum, 0) };
   }
+}
+
+/** Unknown as soon as one of them is. */
+function sum(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : one + other;
 }
 
 /**

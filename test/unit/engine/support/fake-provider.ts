@@ -4,11 +4,11 @@ import type {
   FoundSandbox,
   ProviderCapabilities,
   ProviderHealth,
-  SandboxProcesses,
   SandboxRef,
   WarmSandboxes,
   WorkspaceProvider,
 } from '../../../../src/domain/provider.ts';
+import type { SandboxProcesses } from '../../../../src/domain/sandbox-processes.ts';
 
 /** When the sandboxes of a fake say that they were made, unless a test says otherwise. */
 export const longAgo = new Date('2029-01-01T00:00:00Z');
@@ -71,8 +71,9 @@ export class FakeProvider implements WorkspaceProvider {
     return { limits: { ...spec.limits, cpu: 1 }, metadata: { isolation: this.isolation } };
   });
 
-  readonly destroy = vi.fn<WorkspaceProvider['destroy']>(async (ref) => {
-    this.#forget(ref.sandboxName);
+  readonly destroy = vi.fn<WorkspaceProvider['destroy']>(async (ref, _signal, options) => {
+    if (options?.keepFiles !== true) this.#forget(ref.sandboxName);
+    else if (this.sandboxes.has(ref.sandboxName)) this.stopped.add(ref.sandboxName);
   });
 
   readonly stop = vi.fn<WorkspaceProvider['stop']>(async (ref) => {
@@ -99,6 +100,8 @@ export class FakeProvider implements WorkspaceProvider {
     attach: vi.fn<SandboxProcesses['attach']>(notHere),
     signal: vi.fn<SandboxProcesses['signal']>(notHere),
     input: vi.fn<SandboxProcesses['input']>(notHere),
+    closeInput: vi.fn<SandboxProcesses['closeInput']>(notHere),
+    endAll: vi.fn<SandboxProcesses['endAll']>(notHere),
     resize: vi.fn<SandboxProcesses['resize']>(notHere),
   };
 
@@ -120,6 +123,7 @@ export class FakeProvider implements WorkspaceProvider {
       tools: true,
       list: true,
       stats: false,
+      tunnels: false,
     },
     requires: this.#options.requires ?? [],
     startupMs: null,

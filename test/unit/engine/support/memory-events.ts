@@ -3,6 +3,7 @@ import type {
   Actor,
   EventQuery,
   EventType,
+  McpEvent,
   Notice,
   ToolCall,
   WorkspaceEvent,
@@ -45,7 +46,11 @@ export class MemoryEventStore implements EventStore {
     this.append({ ...notice, workspaceId: null, owner: noticeOwner });
   }
 
-  async recordCall(call: ToolCall): Promise<void> {
+  async recordCalls(calls: readonly ToolCall[]): Promise<void> {
+    for (const call of calls) this.#recordCall(call);
+  }
+
+  #recordCall(call: ToolCall): void {
     const { at, workspaceId, owner, actor, tool, detail } = call;
     this.append({ at, workspaceId, owner, actor, type: `tool.${tool}`, detail: { ...detail } });
     this.#touch(workspaceId, at);
@@ -55,6 +60,12 @@ export class MemoryEventStore implements EventStore {
   async recordIncident({ at, workspaceId, kind, detail }: SandboxIncident): Promise<void> {
     const type = `workspace.${kind}` as const;
     this.append({ at, workspaceId, owner: '', actor: actors.sandbox, type, detail });
+  }
+
+  /** Nor is theirs. */
+  async recordMcp({ at, workspaceId, kind, detail }: McpEvent): Promise<void> {
+    const type = `mcp.${kind}` as const;
+    this.append({ at, workspaceId, owner: '', actor: actors.mcpHost, type, detail });
   }
 
   async list(query: EventQuery): Promise<readonly WorkspaceEvent[]> {

@@ -3,15 +3,14 @@ import { actors, type Actor } from '../../../../src/domain/events.ts';
 import type {
   NewWorkspace,
   Refused,
-  TokenStore,
   Transition,
   WorkspacePage,
   WorkspaceQuery,
   WorkspaceStore,
 } from '../../../../src/domain/store.ts';
-import type { NewToken, Token } from '../../../../src/domain/token.ts';
 import { isChanging, runningStatuses, type Workspace } from '../../../../src/domain/workspace.ts';
 import { MemoryEventStore } from './memory-events.ts';
+import { MemoryMcpTables } from './memory-mcp-tables.ts';
 
 interface MemoryStoreOptions {
   /** The time of the events. */
@@ -31,6 +30,8 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
   readonly claimedAs = new Map<string, string>();
   /** The servers that give a sign of life; take one out and it is dead. */
   readonly alive: Set<number>;
+  /** Beside the rows of MCP servers; memory-mcp.ts reads and writes them. */
+  readonly mcp: MemoryMcpTables;
   readonly events: MemoryEventStore;
   readonly clock: Clock;
   #server: number;
@@ -41,6 +42,7 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
     this.rows = on?.rows ?? new Map<string, Workspace>();
     this.operators = on?.operators ?? new Map<string, number>();
     this.alive = on?.alive ?? new Set<number>();
+    this.mcp = on?.mcp ?? new MemoryMcpTables();
     this.events = on?.events ?? new MemoryEventStore((id, at) => this.#touch(id, at));
     this.alive.add(server);
   }
@@ -65,16 +67,17 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
   /** Whatever the limit. */
   insert(workspace: NewWorkspace): Workspace {
     if (this.rows.has(workspace.id)) throw new Error(`duplicate id ${workspace.id}`);
+    this.mcp.takeName(workspace, [...this.rows.values()]);
     const row: Workspace = {
       ...workspace,
-      status: 'creating',
+      status: workspace.readyAt ? 'resuming' : 'creating',
       statusReason: null,
-      readyAt: null,
+      readyAt: workspace.readyAt ?? null,
       version: 1,
     };
     this.keep(row);
-    const { owner, provider, image, pool } = row;
-    this.events.appendChange(row, this.clock.now(), owner, 'workspace.creating', {
+    const { owner, provider, image, pool, status } = row;
+    this.events.appendChange(row, this.clock.now(), owner, `workspace.${status}`, {
       provider,
       image,
       ...(pool === null ? {} : { pool }),
@@ -126,6 +129,7 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
     if (row?.status !== 'destroying' || this.operators.get(id) !== this.#server) return false;
     this.rows.delete(id);
     this.operators.delete(id);
+    this.mcp.drop(id);
     this.events.appendChange(row, this.clock.now(), by, 'workspace.destroyed', detail);
     return true;
   }
@@ -260,32 +264,4 @@ function checkPool({ id, status, pool, poolKey, containerType }: Workspace): voi
     (pool === null) === (poolKey === null) &&
     (pool === null ? status !== 'warm' : member && containerType === 'agent_workspace');
   if (!right) throw new Error(`${id} cannot be ${status} in the pool ${String(pool)}`);
-}
-
-/** Hashes are unique among live tokens. */
-export class MemoryTokenStore implements TokenStore {
-  readonly rows: (Token & NewToken)[] = [];
-
-  async insert(token: NewToken): Promise<Token> {
-    if (await this.findByHash(token.hash)) throw new Error('duplicate hash');
-    const row = { ...token, revokedAt: null };
-    this.rows.push(row);
-    return row;
-  }
-
-  async findByHash(hash: string): Promise<Token | undefined> {
-    return this.rows.find((row) => row.hash === hash && row.revokedAt === null);
-  }
-
-  async list(): Promise<readonly Token[]> {
-    return this.rows;
-  }
-
-  async revoke(id: string, at: Date): Promise<boolean> {
-    const index = this.rows.findIndex((row) => row.id === id && row.revokedAt === null);
-    const row = this.rows[index];
-    if (!row) return false;
-    this.rows[index] = { ...row, revokedAt: at };
-    return true;
-  }
 }

@@ -8,6 +8,7 @@ import { recordLog } from '../../../support/log.ts';
 import type { RecordedLog } from '../../../support/log.ts';
 import { FakeProvider } from './fake-provider.ts';
 import { FakeUpkeep } from './fake-upkeep.ts';
+import { MemoryMcpStore } from './memory-mcp.ts';
 import { MemoryWorkspaceStore } from './memory-store.ts';
 import { providersOf } from './providers.ts';
 
@@ -32,6 +33,7 @@ export function setUpReconciler(...others: WorkspaceProvider[]): ReconcilerSetup
   const reconciler = new Reconciler({
     store,
     events: store.events,
+    mcp: new MemoryMcpStore(store),
     providers: providersOf([provider, ...others], clock),
     upkeep,
     releases: store,

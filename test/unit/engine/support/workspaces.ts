@@ -17,6 +17,7 @@ import { recordLog } from '../../../support/log.ts';
 import type { RecordedLog } from '../../../support/log.ts';
 import { newWorkspace } from '../../../store/fixtures/workspaces.ts';
 import { FakeProvider } from './fake-provider.ts';
+import { MemoryMcpStore } from './memory-mcp.ts';
 import { MemoryPoolStore } from './memory-pools.ts';
 import { MemoryWorkspaceStore } from './memory-store.ts';
 import { providersOf } from './providers.ts';
@@ -85,7 +86,7 @@ export function setUpWith(
   const changes = new RunningChanges();
   const providers = providersOf([provider, ...others], clock);
   const context = {
-    ...{ store, providers, changes, maxConcurrent, clock, log },
+    ...{ store, mcp: new MemoryMcpStore(store), providers, changes, maxConcurrent, clock, log },
     specs: new SandboxSpecs(new Seal(new Uint8Array(32), 'test')),
     releases: new Releases(store, changes, clock, log),
   };

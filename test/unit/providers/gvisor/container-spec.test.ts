@@ -22,7 +22,8 @@ const settings = {
   nameservers: ['9.9.9.9', '2620:fe::fe'],
 };
 
-const rootImage = { user: '', setsHome: false };
+const program = { entrypoint: ['/docker-entrypoint.sh'], command: ['serve'], workdir: '/app' };
+const rootImage = { user: '', setsHome: false, program };
 
 function optionsFor(
   change: Partial<SandboxSpec> = {},
@@ -127,7 +128,24 @@ describe('containerOptions', () => {
       'dev.emergent.workspace': spec.workspaceId,
       'dev.emergent.sandbox': spec.sandboxName,
       'dev.emergent.kind': 'mcp_server',
+      'dev.emergent.program': JSON.stringify(program),
     });
+  });
+
+  test('each volume has a name of its own, and the agent is told whose they are', () => {
+    const volumes = ['/data', '/var/lib/app'];
+    const mounts = optionsFor({ volumes }).HostConfig?.Mounts ?? [];
+    const named = mounts.filter(({ Target }) => volumes.includes(Target));
+    expect(named.map(({ Target }) => Target)).toEqual(volumes);
+    const names = mounts.map(({ Source }) => Source);
+    expect(new Set(names).size).toBe(4);
+    for (const { Source, Type } of named) {
+      expect(Type).toBe('volume');
+      expect(Source).toMatch(new RegExp(`^agent-workspace-${spec.workspaceId}-[0-9a-f]{12}$`));
+    }
+    expect(optionsFor({ volumes }).HostConfig?.Mounts).toEqual(mounts);
+    expect(environmentOf({ volumes })['EMERGENT_VOLUMES']).toBe('["/data","/var/lib/app"]');
+    expect(environmentOf()).not.toHaveProperty('EMERGENT_VOLUMES');
   });
 
   test('with the network nat it is on the shared bridge and is told its name servers', () => {
@@ -144,7 +162,7 @@ describe('containerOptions', () => {
   });
 
   test("the image's user and home hold for commands, and its program's settings for nobody", () => {
-    const worker = { user: 'worker:staff', setsHome: true };
+    const worker = { user: 'worker:staff', setsHome: true, program };
     const options = optionsFor({}, [], worker);
     expect(options).toMatchObject({
       ...{ User: '0:0', Healthcheck: { Test: ['NONE'] }, StopSignal: 'SIGTERM' },

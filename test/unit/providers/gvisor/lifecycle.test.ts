@@ -7,9 +7,10 @@ import { Lifecycle } from '../../../../src/providers/gvisor/lifecycle.ts';
 import type { LifecycleParts } from '../../../../src/providers/gvisor/lifecycle.ts';
 import { recordLog } from '../../../support/log.ts';
 
+const program = { entrypoint: [], command: ['serve'], workdir: '/app' };
 const never = new AbortController().signal;
 const network = Promise.resolve();
-const running = { id: 'id', ours: true, running: true, paused: false, end: undefined };
+const running = { id: 'id', ours: true, running: true, paused: false, end: undefined, program };
 const spec: SandboxSpec = {
   workspaceId: '0f0e0d0c-0b0a-4908-8706-050403020100',
   sandboxName: 'box',
@@ -34,7 +35,7 @@ function setUp() {
     remove: vi.fn(async () => undefined),
     createVolume: vi.fn(async () => undefined),
     removeVolume: vi.fn(async () => true),
-    terminate: vi.fn(async () => undefined),
+    terminate: vi.fn<(graceMs: number) => Promise<void>>(async () => undefined),
     ready: vi.fn(async () => undefined),
     adopt: vi.fn(async () => undefined),
     exec: vi.fn(async () => ({ events: [] })),
@@ -64,7 +65,7 @@ function setUp() {
     },
     prepared: { get: prepare, forContainer: prepare, forget: vi.fn() },
     runtime: { facts: {}, forget: vi.fn() },
-    images: { ensure: async () => ({ user: '', setsHome: false }) },
+    images: { ensure: async () => ({ user: '', setsHome: false, program }) },
     defaults: {
       ...{ installationId: 'installation', nameservers: ['9.9.9.9'] },
       profile: gvisorProfile('runsc'),
@@ -114,6 +115,31 @@ describe('Lifecycle', () => {
       expect(JSON.stringify(recorded.lines)).toContain('could not be asked to end');
     },
   );
+
+  test.each(['stop', 'destroy'] as const)('%s gives commands the time it is told', async (how) => {
+    const { lifecycle, calls } = setUp();
+    await lifecycle[how](spec, never);
+    await lifecycle[how](spec, never, { graceMs: 30_000 });
+    await lifecycle[how](spec, never, { graceMs: 3_600_000 });
+    const graces = calls.terminate.mock.calls.map(([graceMs]) => graceMs);
+    expect(graces).toEqual([10_000, 30_000, 600_000]);
+  });
+
+  test('destroy keeps the files when told, and removes the container', async () => {
+    const { lifecycle, calls } = setUp();
+    await lifecycle.destroy(spec, never, { keepFiles: true });
+    expect(calls.remove).toHaveBeenCalledOnce();
+    expect(calls.close).toHaveBeenCalled();
+    expect(calls.removeVolume).not.toHaveBeenCalled();
+  });
+
+  test('create and resume tell what the image is made to run', async () => {
+    const { lifecycle, calls } = setUp();
+    expect(await lifecycle.create(spec, network, never)).toMatchObject({ program });
+    expect(await lifecycle.resume(spec, spec, never)).toMatchObject({ program });
+    calls.find.mockResolvedValue(undefined);
+    expect(await lifecycle.resume(spec, spec, never)).toMatchObject({ program });
+  });
 
   test('does not go on for a caller that has gone', async () => {
     const { lifecycle, calls } = setUp();

@@ -222,6 +222,112 @@ func (x *TerminateResponse) GetLeft() uint32 {
 	return 0
 }
 
+type EndAllRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most ten minutes.
+	GraceMs       uint32 `protobuf:"varint,1,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndAllRequest) Reset() {
+	*x = EndAllRequest{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndAllRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndAllRequest) ProtoMessage() {}
+
+func (x *EndAllRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndAllRequest.ProtoReflect.Descriptor instead.
+func (*EndAllRequest) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *EndAllRequest) GetGraceMs() uint32 {
+	if x != nil {
+		return x.GraceMs
+	}
+	return 0
+}
+
+// As in TerminateResponse.
+type EndAllResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Asked         uint32                 `protobuf:"varint,1,opt,name=asked,proto3" json:"asked,omitempty"`
+	Killed        uint32                 `protobuf:"varint,2,opt,name=killed,proto3" json:"killed,omitempty"`
+	Left          uint32                 `protobuf:"varint,3,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndAllResponse) Reset() {
+	*x = EndAllResponse{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndAllResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndAllResponse) ProtoMessage() {}
+
+func (x *EndAllResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndAllResponse.ProtoReflect.Descriptor instead.
+func (*EndAllResponse) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *EndAllResponse) GetAsked() uint32 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
+}
+
+func (x *EndAllResponse) GetKilled() uint32 {
+	if x != nil {
+		return x.Killed
+	}
+	return 0
+}
+
+func (x *EndAllResponse) GetLeft() uint32 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
 type StatsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -230,7 +336,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[4]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -242,7 +348,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[4]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -255,7 +361,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{4}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{6}
 }
 
 // What cannot be told is left out.
@@ -271,7 +377,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[5]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -283,7 +389,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[5]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -296,7 +402,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{5}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StatsResponse) GetMemoryBytes() uint64 {
@@ -324,7 +430,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[6]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -336,7 +442,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[6]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -349,7 +455,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{6}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *WatchRequest) GetAfter() uint64 {
@@ -376,7 +482,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[7]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -388,7 +494,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[7]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -401,7 +507,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{7}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *WatchResponse) GetBootId() string {
@@ -426,7 +532,7 @@ type IdleRequest struct {
 
 func (x *IdleRequest) Reset() {
 	*x = IdleRequest{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[8]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -438,7 +544,7 @@ func (x *IdleRequest) String() string {
 func (*IdleRequest) ProtoMessage() {}
 
 func (x *IdleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[8]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -451,7 +557,7 @@ func (x *IdleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleRequest.ProtoReflect.Descriptor instead.
 func (*IdleRequest) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{8}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{10}
 }
 
 type IdleResponse struct {
@@ -468,7 +574,7 @@ type IdleResponse struct {
 
 func (x *IdleResponse) Reset() {
 	*x = IdleResponse{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[9]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +586,7 @@ func (x *IdleResponse) String() string {
 func (*IdleResponse) ProtoMessage() {}
 
 func (x *IdleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[9]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +599,7 @@ func (x *IdleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleResponse.ProtoReflect.Descriptor instead.
 func (*IdleResponse) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{9}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *IdleResponse) GetProcesses() uint32 {
@@ -528,7 +634,7 @@ type AdoptRequest struct {
 
 func (x *AdoptRequest) Reset() {
 	*x = AdoptRequest{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[10]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -540,7 +646,7 @@ func (x *AdoptRequest) String() string {
 func (*AdoptRequest) ProtoMessage() {}
 
 func (x *AdoptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[10]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -553,7 +659,7 @@ func (x *AdoptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdoptRequest.ProtoReflect.Descriptor instead.
 func (*AdoptRequest) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{10}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AdoptRequest) GetEnv() map[string]string {
@@ -574,7 +680,7 @@ type AdoptResponse struct {
 
 func (x *AdoptResponse) Reset() {
 	*x = AdoptResponse{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[11]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -586,7 +692,7 @@ func (x *AdoptResponse) String() string {
 func (*AdoptResponse) ProtoMessage() {}
 
 func (x *AdoptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[11]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -599,7 +705,7 @@ func (x *AdoptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdoptResponse.ProtoReflect.Descriptor instead.
 func (*AdoptResponse) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{11}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AdoptResponse) GetVersion() string {
@@ -614,6 +720,352 @@ func (x *AdoptResponse) GetBootId() string {
 		return x.BootId
 	}
 	return ""
+}
+
+type TunnelRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Message:
+	//
+	//	*TunnelRequest_Open
+	//	*TunnelRequest_Data
+	//	*TunnelRequest_End
+	//	*TunnelRequest_Taken
+	Message       isTunnelRequest_Message `protobuf_oneof:"message"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TunnelRequest) Reset() {
+	*x = TunnelRequest{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TunnelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TunnelRequest) ProtoMessage() {}
+
+func (x *TunnelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TunnelRequest.ProtoReflect.Descriptor instead.
+func (*TunnelRequest) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *TunnelRequest) GetMessage() isTunnelRequest_Message {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *TunnelRequest) GetOpen() *TunnelOpen {
+	if x != nil {
+		if x, ok := x.Message.(*TunnelRequest_Open); ok {
+			return x.Open
+		}
+	}
+	return nil
+}
+
+func (x *TunnelRequest) GetData() []byte {
+	if x != nil {
+		if x, ok := x.Message.(*TunnelRequest_Data); ok {
+			return x.Data
+		}
+	}
+	return nil
+}
+
+func (x *TunnelRequest) GetEnd() *TunnelEnd {
+	if x != nil {
+		if x, ok := x.Message.(*TunnelRequest_End); ok {
+			return x.End
+		}
+	}
+	return nil
+}
+
+func (x *TunnelRequest) GetTaken() uint32 {
+	if x != nil {
+		if x, ok := x.Message.(*TunnelRequest_Taken); ok {
+			return x.Taken
+		}
+	}
+	return 0
+}
+
+type isTunnelRequest_Message interface {
+	isTunnelRequest_Message()
+}
+
+type TunnelRequest_Open struct {
+	Open *TunnelOpen `protobuf:"bytes,1,opt,name=open,proto3,oneof"`
+}
+
+type TunnelRequest_Data struct {
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3,oneof"`
+}
+
+type TunnelRequest_End struct {
+	End *TunnelEnd `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
+}
+
+type TunnelRequest_Taken struct {
+	// How many bytes more of what came have been passed on.
+	Taken uint32 `protobuf:"varint,4,opt,name=taken,proto3,oneof"`
+}
+
+func (*TunnelRequest_Open) isTunnelRequest_Message() {}
+
+func (*TunnelRequest_Data) isTunnelRequest_Message() {}
+
+func (*TunnelRequest_End) isTunnelRequest_Message() {}
+
+func (*TunnelRequest_Taken) isTunnelRequest_Message() {}
+
+type TunnelResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Message:
+	//
+	//	*TunnelResponse_Opened
+	//	*TunnelResponse_Data
+	//	*TunnelResponse_End
+	//	*TunnelResponse_Taken
+	Message       isTunnelResponse_Message `protobuf_oneof:"message"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TunnelResponse) Reset() {
+	*x = TunnelResponse{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TunnelResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TunnelResponse) ProtoMessage() {}
+
+func (x *TunnelResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TunnelResponse.ProtoReflect.Descriptor instead.
+func (*TunnelResponse) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *TunnelResponse) GetMessage() isTunnelResponse_Message {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *TunnelResponse) GetOpened() *TunnelOpened {
+	if x != nil {
+		if x, ok := x.Message.(*TunnelResponse_Opened); ok {
+			return x.Opened
+		}
+	}
+	return nil
+}
+
+func (x *TunnelResponse) GetData() []byte {
+	if x != nil {
+		if x, ok := x.Message.(*TunnelResponse_Data); ok {
+			return x.Data
+		}
+	}
+	return nil
+}
+
+func (x *TunnelResponse) GetEnd() *TunnelEnd {
+	if x != nil {
+		if x, ok := x.Message.(*TunnelResponse_End); ok {
+			return x.End
+		}
+	}
+	return nil
+}
+
+func (x *TunnelResponse) GetTaken() uint32 {
+	if x != nil {
+		if x, ok := x.Message.(*TunnelResponse_Taken); ok {
+			return x.Taken
+		}
+	}
+	return 0
+}
+
+type isTunnelResponse_Message interface {
+	isTunnelResponse_Message()
+}
+
+type TunnelResponse_Opened struct {
+	Opened *TunnelOpened `protobuf:"bytes,1,opt,name=opened,proto3,oneof"`
+}
+
+type TunnelResponse_Data struct {
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3,oneof"`
+}
+
+type TunnelResponse_End struct {
+	End *TunnelEnd `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
+}
+
+type TunnelResponse_Taken struct {
+	Taken uint32 `protobuf:"varint,4,opt,name=taken,proto3,oneof"`
+}
+
+func (*TunnelResponse_Opened) isTunnelResponse_Message() {}
+
+func (*TunnelResponse_Data) isTunnelResponse_Message() {}
+
+func (*TunnelResponse_End) isTunnelResponse_Message() {}
+
+func (*TunnelResponse_Taken) isTunnelResponse_Message() {}
+
+type TunnelOpen struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// On 127.0.0.1 or, where nobody listens there, on ::1.
+	Port          uint32 `protobuf:"varint,1,opt,name=port,proto3" json:"port,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TunnelOpen) Reset() {
+	*x = TunnelOpen{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TunnelOpen) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TunnelOpen) ProtoMessage() {}
+
+func (x *TunnelOpen) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TunnelOpen.ProtoReflect.Descriptor instead.
+func (*TunnelOpen) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *TunnelOpen) GetPort() uint32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+type TunnelOpened struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TunnelOpened) Reset() {
+	*x = TunnelOpened{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TunnelOpened) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TunnelOpened) ProtoMessage() {}
+
+func (x *TunnelOpened) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TunnelOpened.ProtoReflect.Descriptor instead.
+func (*TunnelOpened) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{17}
+}
+
+type TunnelEnd struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TunnelEnd) Reset() {
+	*x = TunnelEnd{}
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TunnelEnd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TunnelEnd) ProtoMessage() {}
+
+func (x *TunnelEnd) ProtoReflect() protoreflect.Message {
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TunnelEnd.ProtoReflect.Descriptor instead.
+func (*TunnelEnd) Descriptor() ([]byte, []int) {
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{18}
 }
 
 type Incident struct {
@@ -631,7 +1083,7 @@ type Incident struct {
 
 func (x *Incident) Reset() {
 	*x = Incident{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[12]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +1095,7 @@ func (x *Incident) String() string {
 func (*Incident) ProtoMessage() {}
 
 func (x *Incident) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[12]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +1108,7 @@ func (x *Incident) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Incident.ProtoReflect.Descriptor instead.
 func (*Incident) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{12}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Incident) GetNumber() uint64 {
@@ -717,7 +1169,7 @@ type MemoryExceeded struct {
 
 func (x *MemoryExceeded) Reset() {
 	*x = MemoryExceeded{}
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[13]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +1181,7 @@ func (x *MemoryExceeded) String() string {
 func (*MemoryExceeded) ProtoMessage() {}
 
 func (x *MemoryExceeded) ProtoReflect() protoreflect.Message {
-	mi := &file_emergent_agent_v1_agent_proto_msgTypes[13]
+	mi := &file_emergent_agent_v1_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -742,7 +1194,7 @@ func (x *MemoryExceeded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryExceeded.ProtoReflect.Descriptor instead.
 func (*MemoryExceeded) Descriptor() ([]byte, []int) {
-	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{13}
+	return file_emergent_agent_v1_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MemoryExceeded) GetProcess() []byte {
@@ -801,6 +1253,12 @@ const file_emergent_agent_v1_agent_proto_rawDesc = "" +
 	"\x11TerminateResponse\x12\x14\n" +
 	"\x05asked\x18\x01 \x01(\rR\x05asked\x12\x16\n" +
 	"\x06killed\x18\x02 \x01(\rR\x06killed\x12\x12\n" +
+	"\x04left\x18\x03 \x01(\rR\x04left\"*\n" +
+	"\rEndAllRequest\x12\x19\n" +
+	"\bgrace_ms\x18\x01 \x01(\rR\agraceMs\"R\n" +
+	"\x0eEndAllResponse\x12\x14\n" +
+	"\x05asked\x18\x01 \x01(\rR\x05asked\x12\x16\n" +
+	"\x06killed\x18\x02 \x01(\rR\x06killed\x12\x12\n" +
 	"\x04left\x18\x03 \x01(\rR\x04left\"\x0e\n" +
 	"\fStatsRequest\"y\n" +
 	"\rStatsResponse\x12&\n" +
@@ -827,7 +1285,24 @@ const file_emergent_agent_v1_agent_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"B\n" +
 	"\rAdoptResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x17\n" +
-	"\aboot_id\x18\x02 \x01(\tR\x06bootId\"\x8d\x01\n" +
+	"\aboot_id\x18\x02 \x01(\tR\x06bootId\"\xaf\x01\n" +
+	"\rTunnelRequest\x123\n" +
+	"\x04open\x18\x01 \x01(\v2\x1d.emergent.agent.v1.TunnelOpenH\x00R\x04open\x12\x14\n" +
+	"\x04data\x18\x02 \x01(\fH\x00R\x04data\x120\n" +
+	"\x03end\x18\x03 \x01(\v2\x1c.emergent.agent.v1.TunnelEndH\x00R\x03end\x12\x16\n" +
+	"\x05taken\x18\x04 \x01(\rH\x00R\x05takenB\t\n" +
+	"\amessage\"\xb6\x01\n" +
+	"\x0eTunnelResponse\x129\n" +
+	"\x06opened\x18\x01 \x01(\v2\x1f.emergent.agent.v1.TunnelOpenedH\x00R\x06opened\x12\x14\n" +
+	"\x04data\x18\x02 \x01(\fH\x00R\x04data\x120\n" +
+	"\x03end\x18\x03 \x01(\v2\x1c.emergent.agent.v1.TunnelEndH\x00R\x03end\x12\x16\n" +
+	"\x05taken\x18\x04 \x01(\rH\x00R\x05takenB\t\n" +
+	"\amessage\" \n" +
+	"\n" +
+	"TunnelOpen\x12\x12\n" +
+	"\x04port\x18\x01 \x01(\rR\x04port\"\x0e\n" +
+	"\fTunnelOpened\"\v\n" +
+	"\tTunnelEnd\"\x8d\x01\n" +
 	"\bIncident\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x13\n" +
 	"\x05at_ms\x18\x02 \x01(\x04R\x04atMs\x12L\n" +
@@ -841,14 +1316,16 @@ const file_emergent_agent_v1_agent_proto_rawDesc = "" +
 	"\n" +
 	"used_bytes\x18\x05 \x01(\x04R\tusedBytes\x12\x1f\n" +
 	"\vlimit_bytes\x18\x06 \x01(\x04R\n" +
-	"limitBytes2\xdc\x03\n" +
+	"limitBytes2\xfe\x04\n" +
 	"\x05Agent\x12L\n" +
 	"\x05Ready\x12\x1f.emergent.agent.v1.ReadyRequest\x1a .emergent.agent.v1.ReadyResponse0\x01\x12V\n" +
-	"\tTerminate\x12#.emergent.agent.v1.TerminateRequest\x1a$.emergent.agent.v1.TerminateResponse\x12L\n" +
+	"\tTerminate\x12#.emergent.agent.v1.TerminateRequest\x1a$.emergent.agent.v1.TerminateResponse\x12M\n" +
+	"\x06EndAll\x12 .emergent.agent.v1.EndAllRequest\x1a!.emergent.agent.v1.EndAllResponse\x12L\n" +
 	"\x05Watch\x12\x1f.emergent.agent.v1.WatchRequest\x1a .emergent.agent.v1.WatchResponse0\x01\x12J\n" +
 	"\x05Stats\x12\x1f.emergent.agent.v1.StatsRequest\x1a .emergent.agent.v1.StatsResponse\x12G\n" +
 	"\x04Idle\x12\x1e.emergent.agent.v1.IdleRequest\x1a\x1f.emergent.agent.v1.IdleResponse\x12J\n" +
-	"\x05Adopt\x12\x1f.emergent.agent.v1.AdoptRequest\x1a .emergent.agent.v1.AdoptResponseB2Z0emergent.dev/guest/gen/emergent/agent/v1;agentv1b\x06proto3"
+	"\x05Adopt\x12\x1f.emergent.agent.v1.AdoptRequest\x1a .emergent.agent.v1.AdoptResponse\x12Q\n" +
+	"\x06Tunnel\x12 .emergent.agent.v1.TunnelRequest\x1a!.emergent.agent.v1.TunnelResponse(\x010\x01B2Z0emergent.dev/guest/gen/emergent/agent/v1;agentv1b\x06proto3"
 
 var (
 	file_emergent_agent_v1_agent_proto_rawDescOnce sync.Once
@@ -862,45 +1339,60 @@ func file_emergent_agent_v1_agent_proto_rawDescGZIP() []byte {
 	return file_emergent_agent_v1_agent_proto_rawDescData
 }
 
-var file_emergent_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_emergent_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_emergent_agent_v1_agent_proto_goTypes = []any{
 	(*ReadyRequest)(nil),      // 0: emergent.agent.v1.ReadyRequest
 	(*ReadyResponse)(nil),     // 1: emergent.agent.v1.ReadyResponse
 	(*TerminateRequest)(nil),  // 2: emergent.agent.v1.TerminateRequest
 	(*TerminateResponse)(nil), // 3: emergent.agent.v1.TerminateResponse
-	(*StatsRequest)(nil),      // 4: emergent.agent.v1.StatsRequest
-	(*StatsResponse)(nil),     // 5: emergent.agent.v1.StatsResponse
-	(*WatchRequest)(nil),      // 6: emergent.agent.v1.WatchRequest
-	(*WatchResponse)(nil),     // 7: emergent.agent.v1.WatchResponse
-	(*IdleRequest)(nil),       // 8: emergent.agent.v1.IdleRequest
-	(*IdleResponse)(nil),      // 9: emergent.agent.v1.IdleResponse
-	(*AdoptRequest)(nil),      // 10: emergent.agent.v1.AdoptRequest
-	(*AdoptResponse)(nil),     // 11: emergent.agent.v1.AdoptResponse
-	(*Incident)(nil),          // 12: emergent.agent.v1.Incident
-	(*MemoryExceeded)(nil),    // 13: emergent.agent.v1.MemoryExceeded
-	nil,                       // 14: emergent.agent.v1.AdoptRequest.EnvEntry
+	(*EndAllRequest)(nil),     // 4: emergent.agent.v1.EndAllRequest
+	(*EndAllResponse)(nil),    // 5: emergent.agent.v1.EndAllResponse
+	(*StatsRequest)(nil),      // 6: emergent.agent.v1.StatsRequest
+	(*StatsResponse)(nil),     // 7: emergent.agent.v1.StatsResponse
+	(*WatchRequest)(nil),      // 8: emergent.agent.v1.WatchRequest
+	(*WatchResponse)(nil),     // 9: emergent.agent.v1.WatchResponse
+	(*IdleRequest)(nil),       // 10: emergent.agent.v1.IdleRequest
+	(*IdleResponse)(nil),      // 11: emergent.agent.v1.IdleResponse
+	(*AdoptRequest)(nil),      // 12: emergent.agent.v1.AdoptRequest
+	(*AdoptResponse)(nil),     // 13: emergent.agent.v1.AdoptResponse
+	(*TunnelRequest)(nil),     // 14: emergent.agent.v1.TunnelRequest
+	(*TunnelResponse)(nil),    // 15: emergent.agent.v1.TunnelResponse
+	(*TunnelOpen)(nil),        // 16: emergent.agent.v1.TunnelOpen
+	(*TunnelOpened)(nil),      // 17: emergent.agent.v1.TunnelOpened
+	(*TunnelEnd)(nil),         // 18: emergent.agent.v1.TunnelEnd
+	(*Incident)(nil),          // 19: emergent.agent.v1.Incident
+	(*MemoryExceeded)(nil),    // 20: emergent.agent.v1.MemoryExceeded
+	nil,                       // 21: emergent.agent.v1.AdoptRequest.EnvEntry
 }
 var file_emergent_agent_v1_agent_proto_depIdxs = []int32{
-	12, // 0: emergent.agent.v1.WatchResponse.incident:type_name -> emergent.agent.v1.Incident
-	14, // 1: emergent.agent.v1.AdoptRequest.env:type_name -> emergent.agent.v1.AdoptRequest.EnvEntry
-	13, // 2: emergent.agent.v1.Incident.memory_exceeded:type_name -> emergent.agent.v1.MemoryExceeded
-	0,  // 3: emergent.agent.v1.Agent.Ready:input_type -> emergent.agent.v1.ReadyRequest
-	2,  // 4: emergent.agent.v1.Agent.Terminate:input_type -> emergent.agent.v1.TerminateRequest
-	6,  // 5: emergent.agent.v1.Agent.Watch:input_type -> emergent.agent.v1.WatchRequest
-	4,  // 6: emergent.agent.v1.Agent.Stats:input_type -> emergent.agent.v1.StatsRequest
-	8,  // 7: emergent.agent.v1.Agent.Idle:input_type -> emergent.agent.v1.IdleRequest
-	10, // 8: emergent.agent.v1.Agent.Adopt:input_type -> emergent.agent.v1.AdoptRequest
-	1,  // 9: emergent.agent.v1.Agent.Ready:output_type -> emergent.agent.v1.ReadyResponse
-	3,  // 10: emergent.agent.v1.Agent.Terminate:output_type -> emergent.agent.v1.TerminateResponse
-	7,  // 11: emergent.agent.v1.Agent.Watch:output_type -> emergent.agent.v1.WatchResponse
-	5,  // 12: emergent.agent.v1.Agent.Stats:output_type -> emergent.agent.v1.StatsResponse
-	9,  // 13: emergent.agent.v1.Agent.Idle:output_type -> emergent.agent.v1.IdleResponse
-	11, // 14: emergent.agent.v1.Agent.Adopt:output_type -> emergent.agent.v1.AdoptResponse
-	9,  // [9:15] is the sub-list for method output_type
-	3,  // [3:9] is the sub-list for method input_type
-	3,  // [3:3] is the sub-list for extension type_name
-	3,  // [3:3] is the sub-list for extension extendee
-	0,  // [0:3] is the sub-list for field type_name
+	19, // 0: emergent.agent.v1.WatchResponse.incident:type_name -> emergent.agent.v1.Incident
+	21, // 1: emergent.agent.v1.AdoptRequest.env:type_name -> emergent.agent.v1.AdoptRequest.EnvEntry
+	16, // 2: emergent.agent.v1.TunnelRequest.open:type_name -> emergent.agent.v1.TunnelOpen
+	18, // 3: emergent.agent.v1.TunnelRequest.end:type_name -> emergent.agent.v1.TunnelEnd
+	17, // 4: emergent.agent.v1.TunnelResponse.opened:type_name -> emergent.agent.v1.TunnelOpened
+	18, // 5: emergent.agent.v1.TunnelResponse.end:type_name -> emergent.agent.v1.TunnelEnd
+	20, // 6: emergent.agent.v1.Incident.memory_exceeded:type_name -> emergent.agent.v1.MemoryExceeded
+	0,  // 7: emergent.agent.v1.Agent.Ready:input_type -> emergent.agent.v1.ReadyRequest
+	2,  // 8: emergent.agent.v1.Agent.Terminate:input_type -> emergent.agent.v1.TerminateRequest
+	4,  // 9: emergent.agent.v1.Agent.EndAll:input_type -> emergent.agent.v1.EndAllRequest
+	8,  // 10: emergent.agent.v1.Agent.Watch:input_type -> emergent.agent.v1.WatchRequest
+	6,  // 11: emergent.agent.v1.Agent.Stats:input_type -> emergent.agent.v1.StatsRequest
+	10, // 12: emergent.agent.v1.Agent.Idle:input_type -> emergent.agent.v1.IdleRequest
+	12, // 13: emergent.agent.v1.Agent.Adopt:input_type -> emergent.agent.v1.AdoptRequest
+	14, // 14: emergent.agent.v1.Agent.Tunnel:input_type -> emergent.agent.v1.TunnelRequest
+	1,  // 15: emergent.agent.v1.Agent.Ready:output_type -> emergent.agent.v1.ReadyResponse
+	3,  // 16: emergent.agent.v1.Agent.Terminate:output_type -> emergent.agent.v1.TerminateResponse
+	5,  // 17: emergent.agent.v1.Agent.EndAll:output_type -> emergent.agent.v1.EndAllResponse
+	9,  // 18: emergent.agent.v1.Agent.Watch:output_type -> emergent.agent.v1.WatchResponse
+	7,  // 19: emergent.agent.v1.Agent.Stats:output_type -> emergent.agent.v1.StatsResponse
+	11, // 20: emergent.agent.v1.Agent.Idle:output_type -> emergent.agent.v1.IdleResponse
+	13, // 21: emergent.agent.v1.Agent.Adopt:output_type -> emergent.agent.v1.AdoptResponse
+	15, // 22: emergent.agent.v1.Agent.Tunnel:output_type -> emergent.agent.v1.TunnelResponse
+	15, // [15:23] is the sub-list for method output_type
+	7,  // [7:15] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_emergent_agent_v1_agent_proto_init() }
@@ -908,8 +1400,20 @@ func file_emergent_agent_v1_agent_proto_init() {
 	if File_emergent_agent_v1_agent_proto != nil {
 		return
 	}
-	file_emergent_agent_v1_agent_proto_msgTypes[5].OneofWrappers = []any{}
-	file_emergent_agent_v1_agent_proto_msgTypes[12].OneofWrappers = []any{
+	file_emergent_agent_v1_agent_proto_msgTypes[7].OneofWrappers = []any{}
+	file_emergent_agent_v1_agent_proto_msgTypes[14].OneofWrappers = []any{
+		(*TunnelRequest_Open)(nil),
+		(*TunnelRequest_Data)(nil),
+		(*TunnelRequest_End)(nil),
+		(*TunnelRequest_Taken)(nil),
+	}
+	file_emergent_agent_v1_agent_proto_msgTypes[15].OneofWrappers = []any{
+		(*TunnelResponse_Opened)(nil),
+		(*TunnelResponse_Data)(nil),
+		(*TunnelResponse_End)(nil),
+		(*TunnelResponse_Taken)(nil),
+	}
+	file_emergent_agent_v1_agent_proto_msgTypes[19].OneofWrappers = []any{
 		(*Incident_MemoryExceeded)(nil),
 	}
 	type x struct{}
@@ -918,7 +1422,7 @@ func file_emergent_agent_v1_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emergent_agent_v1_agent_proto_rawDesc), len(file_emergent_agent_v1_agent_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -38,6 +38,8 @@ const (
 	AgentReadyProcedure = "/emergent.agent.v1.Agent/Ready"
 	// AgentTerminateProcedure is the fully-qualified name of the Agent's Terminate RPC.
 	AgentTerminateProcedure = "/emergent.agent.v1.Agent/Terminate"
+	// AgentEndAllProcedure is the fully-qualified name of the Agent's EndAll RPC.
+	AgentEndAllProcedure = "/emergent.agent.v1.Agent/EndAll"
 	// AgentWatchProcedure is the fully-qualified name of the Agent's Watch RPC.
 	AgentWatchProcedure = "/emergent.agent.v1.Agent/Watch"
 	// AgentStatsProcedure is the fully-qualified name of the Agent's Stats RPC.
@@ -46,6 +48,8 @@ const (
 	AgentIdleProcedure = "/emergent.agent.v1.Agent/Idle"
 	// AgentAdoptProcedure is the fully-qualified name of the Agent's Adopt RPC.
 	AgentAdoptProcedure = "/emergent.agent.v1.Agent/Adopt"
+	// AgentTunnelProcedure is the fully-qualified name of the Agent's Tunnel RPC.
+	AgentTunnelProcedure = "/emergent.agent.v1.Agent/Tunnel"
 )
 
 // AgentClient is a client for the emergent.agent.v1.Agent service.
@@ -57,6 +61,9 @@ type AgentClient interface {
 	// SIGKILL. New commands are refused from now on. Answers when all are gone and whoever reads a command has been
 	// given its `end`, so that the caller may hang up. Asking again is not an error.
 	Terminate(context.Context, *v1.TerminateRequest) (*v1.TerminateResponse, error)
+	// The same for a sandbox that goes on: commands are refused only until it answers. What has ended is remembered as
+	// ever. Refused itself once the sandbox is being stopped.
+	EndAll(context.Context, *v1.EndAllRequest) (*v1.EndAllResponse, error)
 	// What happened in the sandbox by itself: first what is remembered of it, the newest 64, then each as it comes. The
 	// stream ends when the agent is told to stop.
 	Watch(context.Context, *v1.WatchRequest) (*connect.ServerStreamForClient[v1.WatchResponse], error)
@@ -67,6 +74,12 @@ type AgentClient interface {
 	// Gives the sandbox to a workspace: commands that are started from now on have this environment. It may be asked
 	// again, which replaces what was given before. Refused, as every command is, once the sandbox is being stopped.
 	Adopt(context.Context, *v1.AdoptRequest) (*v1.AdoptResponse, error)
+	// A TCP connection to a port on the sandbox's loopback address. The caller sends `open` and gets `opened`; then both
+	// send `data` as they have it and one `end` when they have no more, and the call is over when both have. Each side
+	// counts what the other has not yet `taken` of its data, which is never more than 64 KiB: a slow tunnel fills no
+	// buffer that others need. Nobody listening is FAILED_PRECONDITION, a connection that breaks is ABORTED, and too many
+	// at a time are RESOURCE_EXHAUSTED.
+	Tunnel(context.Context) (*connect.BidiStreamForClientSimple[v1.TunnelRequest, v1.TunnelResponse], error)
 }
 
 // NewAgentClient constructs a client for the emergent.agent.v1.Agent service. By default, it uses
@@ -90,6 +103,12 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			httpClient,
 			baseURL+AgentTerminateProcedure,
 			connect.WithSchema(agentMethods.ByName("Terminate")),
+			connect.WithClientOptions(opts...),
+		),
+		endAll: connect.NewClient[v1.EndAllRequest, v1.EndAllResponse](
+			httpClient,
+			baseURL+AgentEndAllProcedure,
+			connect.WithSchema(agentMethods.ByName("EndAll")),
 			connect.WithClientOptions(opts...),
 		),
 		watch: connect.NewClient[v1.WatchRequest, v1.WatchResponse](
@@ -116,6 +135,12 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(agentMethods.ByName("Adopt")),
 			connect.WithClientOptions(opts...),
 		),
+		tunnel: connect.NewClient[v1.TunnelRequest, v1.TunnelResponse](
+			httpClient,
+			baseURL+AgentTunnelProcedure,
+			connect.WithSchema(agentMethods.ByName("Tunnel")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -123,10 +148,12 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 type agentClient struct {
 	ready     *connect.Client[v1.ReadyRequest, v1.ReadyResponse]
 	terminate *connect.Client[v1.TerminateRequest, v1.TerminateResponse]
+	endAll    *connect.Client[v1.EndAllRequest, v1.EndAllResponse]
 	watch     *connect.Client[v1.WatchRequest, v1.WatchResponse]
 	stats     *connect.Client[v1.StatsRequest, v1.StatsResponse]
 	idle      *connect.Client[v1.IdleRequest, v1.IdleResponse]
 	adopt     *connect.Client[v1.AdoptRequest, v1.AdoptResponse]
+	tunnel    *connect.Client[v1.TunnelRequest, v1.TunnelResponse]
 }
 
 // Ready calls emergent.agent.v1.Agent.Ready.
@@ -137,6 +164,15 @@ func (c *agentClient) Ready(ctx context.Context, req *v1.ReadyRequest) (*connect
 // Terminate calls emergent.agent.v1.Agent.Terminate.
 func (c *agentClient) Terminate(ctx context.Context, req *v1.TerminateRequest) (*v1.TerminateResponse, error) {
 	response, err := c.terminate.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// EndAll calls emergent.agent.v1.Agent.EndAll.
+func (c *agentClient) EndAll(ctx context.Context, req *v1.EndAllRequest) (*v1.EndAllResponse, error) {
+	response, err := c.endAll.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -175,6 +211,11 @@ func (c *agentClient) Adopt(ctx context.Context, req *v1.AdoptRequest) (*v1.Adop
 	return nil, err
 }
 
+// Tunnel calls emergent.agent.v1.Agent.Tunnel.
+func (c *agentClient) Tunnel(ctx context.Context) (*connect.BidiStreamForClientSimple[v1.TunnelRequest, v1.TunnelResponse], error) {
+	return c.tunnel.CallBidiStreamSimple(ctx)
+}
+
 // AgentHandler is an implementation of the emergent.agent.v1.Agent service.
 type AgentHandler interface {
 	// The first message comes as soon as the agent can take commands. The stream then stays open without
@@ -184,6 +225,9 @@ type AgentHandler interface {
 	// SIGKILL. New commands are refused from now on. Answers when all are gone and whoever reads a command has been
 	// given its `end`, so that the caller may hang up. Asking again is not an error.
 	Terminate(context.Context, *v1.TerminateRequest) (*v1.TerminateResponse, error)
+	// The same for a sandbox that goes on: commands are refused only until it answers. What has ended is remembered as
+	// ever. Refused itself once the sandbox is being stopped.
+	EndAll(context.Context, *v1.EndAllRequest) (*v1.EndAllResponse, error)
 	// What happened in the sandbox by itself: first what is remembered of it, the newest 64, then each as it comes. The
 	// stream ends when the agent is told to stop.
 	Watch(context.Context, *v1.WatchRequest, *connect.ServerStream[v1.WatchResponse]) error
@@ -194,6 +238,12 @@ type AgentHandler interface {
 	// Gives the sandbox to a workspace: commands that are started from now on have this environment. It may be asked
 	// again, which replaces what was given before. Refused, as every command is, once the sandbox is being stopped.
 	Adopt(context.Context, *v1.AdoptRequest) (*v1.AdoptResponse, error)
+	// A TCP connection to a port on the sandbox's loopback address. The caller sends `open` and gets `opened`; then both
+	// send `data` as they have it and one `end` when they have no more, and the call is over when both have. Each side
+	// counts what the other has not yet `taken` of its data, which is never more than 64 KiB: a slow tunnel fills no
+	// buffer that others need. Nobody listening is FAILED_PRECONDITION, a connection that breaks is ABORTED, and too many
+	// at a time are RESOURCE_EXHAUSTED.
+	Tunnel(context.Context, *connect.BidiStream[v1.TunnelRequest, v1.TunnelResponse]) error
 }
 
 // NewAgentHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -213,6 +263,12 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 		AgentTerminateProcedure,
 		svc.Terminate,
 		connect.WithSchema(agentMethods.ByName("Terminate")),
+		connect.WithHandlerOptions(opts...),
+	)
+	agentEndAllHandler := connect.NewUnaryHandlerSimple(
+		AgentEndAllProcedure,
+		svc.EndAll,
+		connect.WithSchema(agentMethods.ByName("EndAll")),
 		connect.WithHandlerOptions(opts...),
 	)
 	agentWatchHandler := connect.NewServerStreamHandlerSimple(
@@ -239,12 +295,20 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(agentMethods.ByName("Adopt")),
 		connect.WithHandlerOptions(opts...),
 	)
+	agentTunnelHandler := connect.NewBidiStreamHandler(
+		AgentTunnelProcedure,
+		svc.Tunnel,
+		connect.WithSchema(agentMethods.ByName("Tunnel")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/emergent.agent.v1.Agent/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AgentReadyProcedure:
 			agentReadyHandler.ServeHTTP(w, r)
 		case AgentTerminateProcedure:
 			agentTerminateHandler.ServeHTTP(w, r)
+		case AgentEndAllProcedure:
+			agentEndAllHandler.ServeHTTP(w, r)
 		case AgentWatchProcedure:
 			agentWatchHandler.ServeHTTP(w, r)
 		case AgentStatsProcedure:
@@ -253,6 +317,8 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 			agentIdleHandler.ServeHTTP(w, r)
 		case AgentAdoptProcedure:
 			agentAdoptHandler.ServeHTTP(w, r)
+		case AgentTunnelProcedure:
+			agentTunnelHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -270,6 +336,10 @@ func (UnimplementedAgentHandler) Terminate(context.Context, *v1.TerminateRequest
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Terminate is not implemented"))
 }
 
+func (UnimplementedAgentHandler) EndAll(context.Context, *v1.EndAllRequest) (*v1.EndAllResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.EndAll is not implemented"))
+}
+
 func (UnimplementedAgentHandler) Watch(context.Context, *v1.WatchRequest, *connect.ServerStream[v1.WatchResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Watch is not implemented"))
 }
@@ -284,4 +354,8 @@ func (UnimplementedAgentHandler) Idle(context.Context, *v1.IdleRequest) (*v1.Idl
 
 func (UnimplementedAgentHandler) Adopt(context.Context, *v1.AdoptRequest) (*v1.AdoptResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Adopt is not implemented"))
+}
+
+func (UnimplementedAgentHandler) Tunnel(context.Context, *connect.BidiStream[v1.TunnelRequest, v1.TunnelResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("emergent.agent.v1.Agent.Tunnel is not implemented"))
 }

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file emergent/agent/v1/agent.proto.
  */
 export const file_emergent_agent_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("Ch1lbWVyZ2VudC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZW1lcmdlbnQuYWdlbnQudjEiDgoMUmVhZHlSZXF1ZXN0IjEKDVJlYWR5UmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIPCgdib290X2lkGAIgASgJIiQKEFRlcm1pbmF0ZVJlcXVlc3QSEAoIZ3JhY2VfbXMYASABKA0iQAoRVGVybWluYXRlUmVzcG9uc2USDQoFYXNrZWQYASABKA0SDgoGa2lsbGVkGAIgASgNEgwKBGxlZnQYAyABKA0iDgoMU3RhdHNSZXF1ZXN0ImEKDVN0YXRzUmVzcG9uc2USGQoMbWVtb3J5X2J5dGVzGAEgASgESACIAQESFgoJcHJvY2Vzc2VzGAIgASgNSAGIAQFCDwoNX21lbW9yeV9ieXRlc0IMCgpfcHJvY2Vzc2VzIi4KDFdhdGNoUmVxdWVzdBINCgVhZnRlchgBIAEoBBIPCgdib290X2lkGAIgASgJIk8KDVdhdGNoUmVzcG9uc2USDwoHYm9vdF9pZBgBIAEoCRItCghpbmNpZGVudBgCIAEoCzIbLmVtZXJnZW50LmFnZW50LnYxLkluY2lkZW50Ig0KC0lkbGVSZXF1ZXN0IkUKDElkbGVSZXNwb25zZRIRCglwcm9jZXNzZXMYASABKA0SEAoIcmVxdWVzdHMYAiABKA0SEAoIcXVpZXRfbXMYAyABKAQicQoMQWRvcHRSZXF1ZXN0EjUKA2VudhgBIAMoCzIoLmVtZXJnZW50LmFnZW50LnYxLkFkb3B0UmVxdWVzdC5FbnZFbnRyeRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKDUFkb3B0UmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIPCgdib290X2lkGAIgASgJIm8KCEluY2lkZW50Eg4KBm51bWJlchgBIAEoBBINCgVhdF9tcxgCIAEoBBI8Cg9tZW1vcnlfZXhjZWVkZWQYAyABKAsyIS5lbWVyZ2VudC5hZ2VudC52MS5NZW1vcnlFeGNlZWRlZEgAQgYKBGtpbmQidwoOTWVtb3J5RXhjZWVkZWQSDwoHcHJvY2VzcxgBIAEoDBILCgNwaWQYAiABKA0SCwoDdGFnGAMgASgJEhEKCXJzc19ieXRlcxgEIAEoBBISCgp1c2VkX2J5dGVzGAUgASgEEhMKC2xpbWl0X2J5dGVzGAYgASgEMtwDCgVBZ2VudBJMCgVSZWFkeRIfLmVtZXJnZW50LmFnZW50LnYxLlJlYWR5UmVxdWVzdBogLmVtZXJnZW50LmFnZW50LnYxLlJlYWR5UmVzcG9uc2UwARJWCglUZXJtaW5hdGUSIy5lbWVyZ2VudC5hZ2VudC52MS5UZXJtaW5hdGVSZXF1ZXN0GiQuZW1lcmdlbnQuYWdlbnQudjEuVGVybWluYXRlUmVzcG9uc2USTAoFV2F0Y2gSHy5lbWVyZ2VudC5hZ2VudC52MS5XYXRjaFJlcXVlc3QaIC5lbWVyZ2VudC5hZ2VudC52MS5XYXRjaFJlc3BvbnNlMAESSgoFU3RhdHMSHy5lbWVyZ2VudC5hZ2VudC52MS5TdGF0c1JlcXVlc3QaIC5lbWVyZ2VudC5hZ2VudC52MS5TdGF0c1Jlc3BvbnNlEkcKBElkbGUSHi5lbWVyZ2VudC5hZ2VudC52MS5JZGxlUmVxdWVzdBofLmVtZXJnZW50LmFnZW50LnYxLklkbGVSZXNwb25zZRJKCgVBZG9wdBIfLmVtZXJnZW50LmFnZW50LnYxLkFkb3B0UmVxdWVzdBogLmVtZXJnZW50LmFnZW50LnYxLkFkb3B0UmVzcG9uc2VCMlowZW1lcmdlbnQuZGV2L2d1ZXN0L2dlbi9lbWVyZ2VudC9hZ2VudC92MTthZ2VudHYxYgZwcm90bzM");
+  fileDesc("Ch1lbWVyZ2VudC9hZ2VudC92MS9hZ2VudC5wcm90bxIRZW1lcmdlbnQuYWdlbnQudjEiDgoMUmVhZHlSZXF1ZXN0IjEKDVJlYWR5UmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIPCgdib290X2lkGAIgASgJIiQKEFRlcm1pbmF0ZVJlcXVlc3QSEAoIZ3JhY2VfbXMYASABKA0iQAoRVGVybWluYXRlUmVzcG9uc2USDQoFYXNrZWQYASABKA0SDgoGa2lsbGVkGAIgASgNEgwKBGxlZnQYAyABKA0iIQoNRW5kQWxsUmVxdWVzdBIQCghncmFjZV9tcxgBIAEoDSI9Cg5FbmRBbGxSZXNwb25zZRINCgVhc2tlZBgBIAEoDRIOCgZraWxsZWQYAiABKA0SDAoEbGVmdBgDIAEoDSIOCgxTdGF0c1JlcXVlc3QiYQoNU3RhdHNSZXNwb25zZRIZCgxtZW1vcnlfYnl0ZXMYASABKARIAIgBARIWCglwcm9jZXNzZXMYAiABKA1IAYgBAUIPCg1fbWVtb3J5X2J5dGVzQgwKCl9wcm9jZXNzZXMiLgoMV2F0Y2hSZXF1ZXN0Eg0KBWFmdGVyGAEgASgEEg8KB2Jvb3RfaWQYAiABKAkiTwoNV2F0Y2hSZXNwb25zZRIPCgdib290X2lkGAEgASgJEi0KCGluY2lkZW50GAIgASgLMhsuZW1lcmdlbnQuYWdlbnQudjEuSW5jaWRlbnQiDQoLSWRsZVJlcXVlc3QiRQoMSWRsZVJlc3BvbnNlEhEKCXByb2Nlc3NlcxgBIAEoDRIQCghyZXF1ZXN0cxgCIAEoDRIQCghxdWlldF9tcxgDIAEoBCJxCgxBZG9wdFJlcXVlc3QSNQoDZW52GAEgAygLMiguZW1lcmdlbnQuYWdlbnQudjEuQWRvcHRSZXF1ZXN0LkVudkVudHJ5GioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiMQoNQWRvcHRSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEg8KB2Jvb3RfaWQYAiABKAkilwEKDVR1bm5lbFJlcXVlc3QSLQoEb3BlbhgBIAEoCzIdLmVtZXJnZW50LmFnZW50LnYxLlR1bm5lbE9wZW5IABIOCgRkYXRhGAIgASgMSAASKwoDZW5kGAMgASgLMhwuZW1lcmdlbnQuYWdlbnQudjEuVHVubmVsRW5kSAASDwoFdGFrZW4YBCABKA1IAEIJCgdtZXNzYWdlIpwBCg5UdW5uZWxSZXNwb25zZRIxCgZvcGVuZWQYASABKAsyHy5lbWVyZ2VudC5hZ2VudC52MS5UdW5uZWxPcGVuZWRIABIOCgRkYXRhGAIgASgMSAASKwoDZW5kGAMgASgLMhwuZW1lcmdlbnQuYWdlbnQudjEuVHVubmVsRW5kSAASDwoFdGFrZW4YBCABKA1IAEIJCgdtZXNzYWdlIhoKClR1bm5lbE9wZW4SDAoEcG9ydBgBIAEoDSIOCgxUdW5uZWxPcGVuZWQiCwoJVHVubmVsRW5kIm8KCEluY2lkZW50Eg4KBm51bWJlchgBIAEoBBINCgVhdF9tcxgCIAEoBBI8Cg9tZW1vcnlfZXhjZWVkZWQYAyABKAsyIS5lbWVyZ2VudC5hZ2VudC52MS5NZW1vcnlFeGNlZWRlZEgAQgYKBGtpbmQidwoOTWVtb3J5RXhjZWVkZWQSDwoHcHJvY2VzcxgBIAEoDBILCgNwaWQYAiABKA0SCwoDdGFnGAMgASgJEhEKCXJzc19ieXRlcxgEIAEoBBISCgp1c2VkX2J5dGVzGAUgASgEEhMKC2xpbWl0X2J5dGVzGAYgASgEMv4ECgVBZ2VudBJMCgVSZWFkeRIfLmVtZXJnZW50LmFnZW50LnYxLlJlYWR5UmVxdWVzdBogLmVtZXJnZW50LmFnZW50LnYxLlJlYWR5UmVzcG9uc2UwARJWCglUZXJtaW5hdGUSIy5lbWVyZ2VudC5hZ2VudC52MS5UZXJtaW5hdGVSZXF1ZXN0GiQuZW1lcmdlbnQuYWdlbnQudjEuVGVybWluYXRlUmVzcG9uc2USTQoGRW5kQWxsEiAuZW1lcmdlbnQuYWdlbnQudjEuRW5kQWxsUmVxdWVzdBohLmVtZXJnZW50LmFnZW50LnYxLkVuZEFsbFJlc3BvbnNlEkwKBVdhdGNoEh8uZW1lcmdlbnQuYWdlbnQudjEuV2F0Y2hSZXF1ZXN0GiAuZW1lcmdlbnQuYWdlbnQudjEuV2F0Y2hSZXNwb25zZTABEkoKBVN0YXRzEh8uZW1lcmdlbnQuYWdlbnQudjEuU3RhdHNSZXF1ZXN0GiAuZW1lcmdlbnQuYWdlbnQudjEuU3RhdHNSZXNwb25zZRJHCgRJZGxlEh4uZW1lcmdlbnQuYWdlbnQudjEuSWRsZVJlcXVlc3QaHy5lbWVyZ2VudC5hZ2VudC52MS5JZGxlUmVzcG9uc2USSgoFQWRvcHQSHy5lbWVyZ2VudC5hZ2VudC52MS5BZG9wdFJlcXVlc3QaIC5lbWVyZ2VudC5hZ2VudC52MS5BZG9wdFJlc3BvbnNlElEKBlR1bm5lbBIgLmVtZXJnZW50LmFnZW50LnYxLlR1bm5lbFJlcXVlc3QaIS5lbWVyZ2VudC5hZ2VudC52MS5UdW5uZWxSZXNwb25zZSgBMAFCMlowZW1lcmdlbnQuZGV2L2d1ZXN0L2dlbi9lbWVyZ2VudC9hZ2VudC92MTthZ2VudHYxYgZwcm90bzM");
 
 /**
  * @generated from message emergent.agent.v1.ReadyRequest
@@ -108,6 +108,54 @@ export const TerminateResponseSchema: GenMessage<TerminateResponse> = /*@__PURE_
   messageDesc(file_emergent_agent_v1_agent, 3);
 
 /**
+ * @generated from message emergent.agent.v1.EndAllRequest
+ */
+export type EndAllRequest = Message<"emergent.agent.v1.EndAllRequest"> & {
+  /**
+   * At most ten minutes.
+   *
+   * @generated from field: uint32 grace_ms = 1;
+   */
+  graceMs: number;
+};
+
+/**
+ * Describes the message emergent.agent.v1.EndAllRequest.
+ * Use `create(EndAllRequestSchema)` to create a new message.
+ */
+export const EndAllRequestSchema: GenMessage<EndAllRequest> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 4);
+
+/**
+ * As in TerminateResponse.
+ *
+ * @generated from message emergent.agent.v1.EndAllResponse
+ */
+export type EndAllResponse = Message<"emergent.agent.v1.EndAllResponse"> & {
+  /**
+   * @generated from field: uint32 asked = 1;
+   */
+  asked: number;
+
+  /**
+   * @generated from field: uint32 killed = 2;
+   */
+  killed: number;
+
+  /**
+   * @generated from field: uint32 left = 3;
+   */
+  left: number;
+};
+
+/**
+ * Describes the message emergent.agent.v1.EndAllResponse.
+ * Use `create(EndAllResponseSchema)` to create a new message.
+ */
+export const EndAllResponseSchema: GenMessage<EndAllResponse> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 5);
+
+/**
  * @generated from message emergent.agent.v1.StatsRequest
  */
 export type StatsRequest = Message<"emergent.agent.v1.StatsRequest"> & {
@@ -118,7 +166,7 @@ export type StatsRequest = Message<"emergent.agent.v1.StatsRequest"> & {
  * Use `create(StatsRequestSchema)` to create a new message.
  */
 export const StatsRequestSchema: GenMessage<StatsRequest> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 4);
+  messageDesc(file_emergent_agent_v1_agent, 6);
 
 /**
  * What cannot be told is left out.
@@ -146,7 +194,7 @@ export type StatsResponse = Message<"emergent.agent.v1.StatsResponse"> & {
  * Use `create(StatsResponseSchema)` to create a new message.
  */
 export const StatsResponseSchema: GenMessage<StatsResponse> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 5);
+  messageDesc(file_emergent_agent_v1_agent, 7);
 
 /**
  * @generated from message emergent.agent.v1.WatchRequest
@@ -170,7 +218,7 @@ export type WatchRequest = Message<"emergent.agent.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 6);
+  messageDesc(file_emergent_agent_v1_agent, 8);
 
 /**
  * @generated from message emergent.agent.v1.WatchResponse
@@ -192,7 +240,7 @@ export type WatchResponse = Message<"emergent.agent.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 7);
+  messageDesc(file_emergent_agent_v1_agent, 9);
 
 /**
  * @generated from message emergent.agent.v1.IdleRequest
@@ -205,7 +253,7 @@ export type IdleRequest = Message<"emergent.agent.v1.IdleRequest"> & {
  * Use `create(IdleRequestSchema)` to create a new message.
  */
 export const IdleRequestSchema: GenMessage<IdleRequest> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 8);
+  messageDesc(file_emergent_agent_v1_agent, 10);
 
 /**
  * @generated from message emergent.agent.v1.IdleResponse
@@ -238,7 +286,7 @@ export type IdleResponse = Message<"emergent.agent.v1.IdleResponse"> & {
  * Use `create(IdleResponseSchema)` to create a new message.
  */
 export const IdleResponseSchema: GenMessage<IdleResponse> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 9);
+  messageDesc(file_emergent_agent_v1_agent, 11);
 
 /**
  * @generated from message emergent.agent.v1.AdoptRequest
@@ -258,7 +306,7 @@ export type AdoptRequest = Message<"emergent.agent.v1.AdoptRequest"> & {
  * Use `create(AdoptRequestSchema)` to create a new message.
  */
 export const AdoptRequestSchema: GenMessage<AdoptRequest> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 10);
+  messageDesc(file_emergent_agent_v1_agent, 12);
 
 /**
  * @generated from message emergent.agent.v1.AdoptResponse
@@ -282,7 +330,136 @@ export type AdoptResponse = Message<"emergent.agent.v1.AdoptResponse"> & {
  * Use `create(AdoptResponseSchema)` to create a new message.
  */
 export const AdoptResponseSchema: GenMessage<AdoptResponse> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 11);
+  messageDesc(file_emergent_agent_v1_agent, 13);
+
+/**
+ * @generated from message emergent.agent.v1.TunnelRequest
+ */
+export type TunnelRequest = Message<"emergent.agent.v1.TunnelRequest"> & {
+  /**
+   * @generated from oneof emergent.agent.v1.TunnelRequest.message
+   */
+  message: {
+    /**
+     * @generated from field: emergent.agent.v1.TunnelOpen open = 1;
+     */
+    value: TunnelOpen;
+    case: "open";
+  } | {
+    /**
+     * @generated from field: bytes data = 2;
+     */
+    value: Uint8Array;
+    case: "data";
+  } | {
+    /**
+     * @generated from field: emergent.agent.v1.TunnelEnd end = 3;
+     */
+    value: TunnelEnd;
+    case: "end";
+  } | {
+    /**
+     * How many bytes more of what came have been passed on.
+     *
+     * @generated from field: uint32 taken = 4;
+     */
+    value: number;
+    case: "taken";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message emergent.agent.v1.TunnelRequest.
+ * Use `create(TunnelRequestSchema)` to create a new message.
+ */
+export const TunnelRequestSchema: GenMessage<TunnelRequest> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 14);
+
+/**
+ * @generated from message emergent.agent.v1.TunnelResponse
+ */
+export type TunnelResponse = Message<"emergent.agent.v1.TunnelResponse"> & {
+  /**
+   * @generated from oneof emergent.agent.v1.TunnelResponse.message
+   */
+  message: {
+    /**
+     * @generated from field: emergent.agent.v1.TunnelOpened opened = 1;
+     */
+    value: TunnelOpened;
+    case: "opened";
+  } | {
+    /**
+     * @generated from field: bytes data = 2;
+     */
+    value: Uint8Array;
+    case: "data";
+  } | {
+    /**
+     * @generated from field: emergent.agent.v1.TunnelEnd end = 3;
+     */
+    value: TunnelEnd;
+    case: "end";
+  } | {
+    /**
+     * @generated from field: uint32 taken = 4;
+     */
+    value: number;
+    case: "taken";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message emergent.agent.v1.TunnelResponse.
+ * Use `create(TunnelResponseSchema)` to create a new message.
+ */
+export const TunnelResponseSchema: GenMessage<TunnelResponse> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 15);
+
+/**
+ * @generated from message emergent.agent.v1.TunnelOpen
+ */
+export type TunnelOpen = Message<"emergent.agent.v1.TunnelOpen"> & {
+  /**
+   * On 127.0.0.1 or, where nobody listens there, on ::1.
+   *
+   * @generated from field: uint32 port = 1;
+   */
+  port: number;
+};
+
+/**
+ * Describes the message emergent.agent.v1.TunnelOpen.
+ * Use `create(TunnelOpenSchema)` to create a new message.
+ */
+export const TunnelOpenSchema: GenMessage<TunnelOpen> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 16);
+
+/**
+ * @generated from message emergent.agent.v1.TunnelOpened
+ */
+export type TunnelOpened = Message<"emergent.agent.v1.TunnelOpened"> & {
+};
+
+/**
+ * Describes the message emergent.agent.v1.TunnelOpened.
+ * Use `create(TunnelOpenedSchema)` to create a new message.
+ */
+export const TunnelOpenedSchema: GenMessage<TunnelOpened> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 17);
+
+/**
+ * @generated from message emergent.agent.v1.TunnelEnd
+ */
+export type TunnelEnd = Message<"emergent.agent.v1.TunnelEnd"> & {
+};
+
+/**
+ * Describes the message emergent.agent.v1.TunnelEnd.
+ * Use `create(TunnelEndSchema)` to create a new message.
+ */
+export const TunnelEndSchema: GenMessage<TunnelEnd> = /*@__PURE__*/
+  messageDesc(file_emergent_agent_v1_agent, 18);
 
 /**
  * @generated from message emergent.agent.v1.Incident
@@ -317,7 +494,7 @@ export type Incident = Message<"emergent.agent.v1.Incident"> & {
  * Use `create(IncidentSchema)` to create a new message.
  */
 export const IncidentSchema: GenMessage<Incident> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 12);
+  messageDesc(file_emergent_agent_v1_agent, 19);
 
 /**
  * A process was killed because all together held more memory than the sandbox may.
@@ -367,7 +544,7 @@ export type MemoryExceeded = Message<"emergent.agent.v1.MemoryExceeded"> & {
  * Use `create(MemoryExceededSchema)` to create a new message.
  */
 export const MemoryExceededSchema: GenMessage<MemoryExceeded> = /*@__PURE__*/
-  messageDesc(file_emergent_agent_v1_agent, 13);
+  messageDesc(file_emergent_agent_v1_agent, 20);
 
 /**
  * @generated from service emergent.agent.v1.Agent
@@ -395,6 +572,17 @@ export const Agent: GenService<{
     methodKind: "unary";
     input: typeof TerminateRequestSchema;
     output: typeof TerminateResponseSchema;
+  },
+  /**
+   * The same for a sandbox that goes on: commands are refused only until it answers. What has ended is remembered as
+   * ever. Refused itself once the sandbox is being stopped.
+   *
+   * @generated from rpc emergent.agent.v1.Agent.EndAll
+   */
+  endAll: {
+    methodKind: "unary";
+    input: typeof EndAllRequestSchema;
+    output: typeof EndAllResponseSchema;
   },
   /**
    * What happened in the sandbox by itself: first what is remembered of it, the newest 64, then each as it comes. The
@@ -437,6 +625,20 @@ export const Agent: GenService<{
     methodKind: "unary";
     input: typeof AdoptRequestSchema;
     output: typeof AdoptResponseSchema;
+  },
+  /**
+   * A TCP connection to a port on the sandbox's loopback address. The caller sends `open` and gets `opened`; then both
+   * send `data` as they have it and one `end` when they have no more, and the call is over when both have. Each side
+   * counts what the other has not yet `taken` of its data, which is never more than 64 KiB: a slow tunnel fills no
+   * buffer that others need. Nobody listening is FAILED_PRECONDITION, a connection that breaks is ABORTED, and too many
+   * at a time are RESOURCE_EXHAUSTED.
+   *
+   * @generated from rpc emergent.agent.v1.Agent.Tunnel
+   */
+  tunnel: {
+    methodKind: "bidi_streaming";
+    input: typeof TunnelRequestSchema;
+    output: typeof TunnelResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_emergent_agent_v1_agent, 0);

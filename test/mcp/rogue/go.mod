@@ -1,0 +1,3 @@
+module emergent.dev/mcp-rogue
+
+go 1.24.0
