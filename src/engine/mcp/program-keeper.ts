@@ -177,7 +177,7 @@ export class ProgramKeeper {
     run: McpRun,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const { logs, log, board } = this.#parts;
+    const { logs, log } = this.#parts;
     // Fails where another server of ours has taken it over: what runs now is not ours to end.
     await this.#save(this.#state);
     // A sandbox that cannot be emptied was itself told to end, by its engine or its host, and its program with it: how
@@ -194,8 +194,6 @@ export class ProgramKeeper {
       next.kind === 'restart'
         ? { kind: 'until', at: later(exit.at, next.delayMs), reason }
         : { kind: 'left', reason: `${reason}; ${next.why}` };
-    if (pause.kind === 'until') board.tell('waiting', reason, pause.at);
-    else board.tell('ended', pause.reason);
     if (next.kind === 'restart' && next.warning) {
       log.warn('an MCP server keeps crashing', { delay_ms: next.delayMs });
       this.#note('crash_loop', { ...exitDetail(exit), delay_ms: next.delayMs });

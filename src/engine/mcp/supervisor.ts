@@ -43,6 +43,8 @@ export class Supervisor implements AsyncDisposable {
   #living: Promise<void> = Promise.resolve();
   #pause: Pause | undefined;
   #failures = 0;
+  /** How often somebody wanted it to start anew. */
+  #orders = 0;
   /** When its sandbox was lost, of late. */
   #losses: readonly number[] = [];
 
@@ -97,6 +99,7 @@ export class Supervisor implements AsyncDisposable {
 
   /** Its past is forgotten; a program that runs ends, and one is started at once. */
   restart(): void {
+    this.#orders += 1;
     this.#pause = undefined;
     this.board.tell('starting', 'it was told to restart');
     this.#keeper.restart();
@@ -145,9 +148,11 @@ export class Supervisor implements AsyncDisposable {
     this.#pause ??= this.#keeper.standingPause(row);
     if (this.#pause && !(await this.#isDue(this.#pause, heard, signal))) return;
     this.#pause = undefined;
+    const orders = this.#orders;
     const outcome = await this.#keeper.perform(row, signal);
     if (outcome?.kind === 'lost') await this.#revive(row, outcome.why, heard, signal);
-    else this.#pause = outcome;
+    // Who wants it to run, while it is decided what follows its end, has decided it.
+    else if (orders === this.#orders) this.#pause = outcome;
   }
 
   async #troubled(error: unknown, heard: number, signal: AbortSignal): Promise<void> {

@@ -140,6 +140,28 @@ describe('a hosted server', () => {
     expect(hosting.programs.started).toHaveLength(2);
   });
 
+  test('told to restart while what it left is still being ended, it starts', async () => {
+    const hosting = setUpHosting();
+    await hosting.servers.register(admin, request({ restartPolicy: 'never' }), soon());
+    const gate = Promise.withResolvers<void>();
+    const { endAll } = hosting.programs;
+    Object.assign(hosting.provider.processes, {
+      endAll: async (...args: Parameters<typeof endAll>) => {
+        await gate.promise;
+        await endAll(...args);
+      },
+    });
+    hosting.programs.last.end(1);
+    await untilHealth(hosting, 'starting');
+    const restarting = hosting.servers.restart(admin, config.name, soon());
+    await expect
+      .poll(async () => (await hosting.servers.get(admin, config.name)).health.reason)
+      .toBe('it was told to restart');
+    gate.resolve();
+    expect((await restarting).health.state).toBe('healthy');
+    expect(hosting.programs.started).toHaveLength(2);
+  });
+
   test('what somebody stopped stays stopped, and starts when it is told to', async () => {
     const hosting = setUpHosting();
     const { servers, programs } = hosting;
