@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 export default defineConfig({
   test: {
     reporters: ['default', './test/support/reporter.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
