@@ -4,7 +4,9 @@ import { createWorkspaceBody, toCreateRequest } from '../schemas/create-workspac
 import {
   destroyedWorkspace,
   listWorkspacesQuery,
+  presentPage,
   presentWorkspace,
+  toWorkspaceQuery,
   workspace,
   workspacePage,
 } from '../schemas/workspace.ts';
@@ -46,16 +48,8 @@ export const listWorkspaces = serverTool(
   {
     input: listWorkspacesQuery,
     output: workspacePage,
-    async run({ engine, caller }, { container_type: containerType, limit, ...filter }) {
-      const { status, provider, cursor } = filter;
-      const page = await engine.workspaces.list(caller, {
-        limit,
-        containerType,
-        ...(status && { status }),
-        ...(provider !== undefined && { provider }),
-        ...(cursor !== undefined && { cursor }),
-      });
-      return { items: page.items.map(presentWorkspace), next_cursor: page.nextCursor };
+    async run({ engine, caller }, query) {
+      return presentPage(await engine.workspaces.list(caller, toWorkspaceQuery(query)));
     },
     text({ items, next_cursor: next }) {
       const lines = items.map(describe);

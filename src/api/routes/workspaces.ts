@@ -13,7 +13,9 @@ import { id, noQuery } from '../schemas/text.ts';
 import {
   destroyedWorkspace,
   listWorkspacesQuery,
+  presentPage,
   presentWorkspace,
+  toWorkspaceQuery,
   workspace,
   workspacePage,
 } from '../schemas/workspace.ts';
@@ -71,15 +73,8 @@ export function workspaceRoutes(api: Api, { engine }: ApiContext): void {
       },
     },
     async (request) => {
-      const { status, provider, container_type: containerType, limit, cursor } = request.query;
-      const page = await engine.workspaces.list(callerOf(request), {
-        limit,
-        containerType,
-        ...(status && { status }),
-        ...(provider !== undefined && { provider }),
-        ...(cursor !== undefined && { cursor }),
-      });
-      return { items: page.items.map(presentWorkspace), next_cursor: page.nextCursor };
+      const query = toWorkspaceQuery(request.query);
+      return presentPage(await engine.workspaces.list(callerOf(request), query));
     },
   );
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatSize } from '../../domain/limits.ts';
 import type { ResourceLimits } from '../../domain/limits.ts';
+import type { WorkspacePage, WorkspaceQuery } from '../../domain/store.ts';
 import {
   containerTypes,
   deploymentModes,
@@ -97,6 +98,23 @@ export function presentWorkspace(from: Workspace): z.output<typeof workspace> {
     expires_at: from.expiresAt?.toISOString() ?? null,
     version: from.version,
   };
+}
+
+export function toWorkspaceQuery(
+  query: z.output<typeof listWorkspacesQuery>,
+): Omit<WorkspaceQuery, 'owner'> {
+  const { status, provider, container_type: containerType, limit, cursor } = query;
+  return {
+    limit,
+    containerType,
+    ...(status && { status }),
+    ...(provider !== undefined && { provider }),
+    ...(cursor !== undefined && { cursor }),
+  };
+}
+
+export function presentPage({ items, nextCursor }: WorkspacePage): z.output<typeof workspacePage> {
+  return { items: items.map(presentWorkspace), next_cursor: nextCursor };
 }
 
 export function presentLimits({

@@ -42,7 +42,9 @@ export class Performance {
   readonly #initializeTimeoutMs: number;
   readonly #bridge: Bridge | undefined;
   readonly #http: HttpTarget | undefined;
+  readonly #partner: Interlocutor;
   readonly #id: string;
+  #hasIntroducedItself: boolean;
 
   constructor(row: Workspace, begun: Exclude<Begun, { kind: 'ended' }>, parts: PerformanceParts) {
     const { transport, maxInFlight, initializeTimeoutMs } = mcpConfigOf(row);
@@ -50,8 +52,18 @@ export class Performance {
     this.#begun = begun;
     this.#parts = parts;
     this.#initializeTimeoutMs = initializeTimeoutMs;
-    if (transport.kind === 'stdio') this.#bridge = this.#pipe(begun.program, maxInFlight);
-    else this.#http = new HttpTarget(parts.provider, begun.program.ref, transport);
+    this.#hasIntroducedItself = begun.kind === 'adopted';
+    if (transport.kind === 'stdio') {
+      this.#bridge = this.#pipe(begun.program, maxInFlight);
+      if (begun.kind === 'adopted' && begun.introduction) this.#bridge.adopt(begun.introduction);
+      this.#partner = overPipe(this.#bridge);
+    } else {
+      const http = new HttpTarget(parts.provider, begun.program.ref, transport);
+      this.#http = http;
+      this.#partner = overHttp(async (signal) => {
+        (await http.dial(signal)).destroy();
+      }, parts.clock);
+    }
   }
 
   /** What is called now; undefined while it has not introduced itself. */
@@ -103,11 +115,7 @@ export class Performance {
   async #talk(signal: AbortSignal): Promise<void> {
     const { introduced, settings } = this.#parts;
     const adopted = this.#begun.kind === 'adopted';
-    if (this.#begun.kind === 'adopted') {
-      if (this.#begun.introduction) this.#bridge?.adopt(this.#begun.introduction);
-      void this.#readPast(signal);
-    }
-    this.#hasIntroducedItself = adopted;
+    if (adopted) void this.#readPast(signal);
     await converse(
       this.#partner,
       { initializeTimeoutMs: this.#initializeTimeoutMs, adopted },
@@ -120,22 +128,6 @@ export class Performance {
       },
       signal,
     );
-  }
-
-  #hasIntroducedItself = false;
-
-  get #partner(): Interlocutor {
-    this.#talksOver ??= this.#bridge
-      ? overPipe(this.#bridge)
-      : overHttp((signal) => this.#knock(signal), this.#parts.clock);
-    return this.#talksOver;
-  }
-
-  #talksOver: Interlocutor | undefined;
-
-  async #knock(signal: AbortSignal): Promise<void> {
-    const stream = await this.#http?.dial(signal);
-    stream?.destroy();
   }
 
   #pipe({ processes, ref, processId }: RunningProgram, maxInFlight: number): Bridge {

@@ -1,3 +1,4 @@
+import { actors } from '../../domain/events.ts';
 import type { EventStore } from '../../domain/store.ts';
 import type { Queryable } from '../database.ts';
 import { knownWorkspaces } from './known.ts';
@@ -5,16 +6,17 @@ import { listEvents } from './list.ts';
 import { newestEventId } from './newest-id.ts';
 import { pruneEvents } from './prune.ts';
 import { recordCalls } from './record-calls.ts';
-import { recordIncident } from './record-incident.ts';
-import { recordMcp } from './record-mcp.ts';
 import { recordNotice } from './record-notice.ts';
+import { recordOnRow } from './record-on-row.ts';
 
 export function eventStore(db: Queryable): EventStore {
   return {
-    recordMcp: (event) => recordMcp(db, event),
+    recordMcp: ({ kind, ...event }) =>
+      recordOnRow(db, { ...event, actor: actors.mcpHost, type: `mcp.${kind}` }),
     recordNotice: (notice) => recordNotice(db, notice),
     recordCalls: (calls) => recordCalls(db, calls),
-    recordIncident: (incident) => recordIncident(db, incident),
+    recordIncident: ({ kind, ...incident }) =>
+      recordOnRow(db, { ...incident, actor: actors.sandbox, type: `workspace.${kind}` }),
     list: (query) => listEvents(db, query),
     newestId: () => newestEventId(db),
     known: (workspaceIds) => knownWorkspaces(db, workspaceIds),
