@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { ownerLabel, thisOwner } from '../../src/base/process-owner.ts';
 import { findEngine } from '../../src/host/docker/engine.ts';
 import { probeHost } from '../../src/host/probes/probe-host.ts';
 import { doctorLines } from '../../src/cli/doctor.ts';
@@ -32,8 +33,9 @@ test('a runtime that the engine does not have is an error, and leaves nothing', 
   expect(await probeContainers()).toEqual([]);
 });
 
+/** Of this process: other tests try runtimes on the same engine, and kill servers that do. */
 async function probeContainers(): Promise<unknown[]> {
   const { engine } = await findEngine();
-  const label = ['dev.emergent.probe=true'];
+  const label = ['dev.emergent.probe=true', `${ownerLabel}=${await thisOwner()}`];
   return (await engine?.docker.listContainers({ all: true, filters: { label } })) ?? [];
 }

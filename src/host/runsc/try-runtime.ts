@@ -5,6 +5,7 @@ import type { Container } from 'dockerode';
 
 import { systemClock } from '../../base/clock.ts';
 import { withDeadline } from '../../base/deadline.ts';
+import { ownerIsGone, ownerLabel, thisOwner } from '../../base/process-owner.ts';
 import { reasonOf } from '../../base/reason.ts';
 import { option } from '../docker/daemon.ts';
 import { commandLine } from '../processes.ts';
@@ -64,7 +65,7 @@ async function tryInContainer(
         Image: image,
         Cmd: ['/probe'],
         Tty: true,
-        Labels: { [probeLabel]: 'true' },
+        Labels: { [probeLabel]: 'true', [ownerLabel]: await thisOwner() },
         HostConfig: { Runtime: runtime, NetworkMode: await networkFor(engine) },
       }),
     signal,
@@ -152,8 +153,8 @@ async function importProbeImage(engine: Engine): Promise<string> {
   const content = probeProgram(engine.info.Architecture);
   return withDeadline('importing the probe image', startMs, async (abortSignal) => {
     const archive = Readable.from([await tarOf([{ name: 'probe', mode: 0o755, content }])]);
-    // By its label the sweep finds what a killed server left.
-    const changes = `LABEL ${probeLabel}=true`;
+    // By these the sweep finds what a killed server left.
+    const changes = `LABEL ${probeLabel}=true ${ownerLabel}=${await thisOwner()}`;
     const stream = await engine.docker.importImage(archive, { changes, abortSignal });
     return (await followProgress(stream)).lastStatus;
   });
@@ -226,8 +227,9 @@ async function removeForgotten(engine: Engine): Promise<void> {
   const found = await withDeadline('listing containers', cleanMs, async () =>
     engine.docker.listContainers({ all: true, filters: { label: [`${probeLabel}=true`] } }),
   );
-  for (const { Id: id, Created: created } of found) {
-    if (now - created < forgottenAfterSeconds) continue;
+  for (const { Id: id, Created: created, Labels: labels } of found) {
+    const young = now - created < forgottenAfterSeconds;
+    if (young && !(await ownerIsGone(labels[ownerLabel] ?? ''))) continue;
     const container = engine.docker.getContainer(id);
     await withDeadline('removing a forgotten probe container', cleanMs, async () => {
       await container.remove({ force: true, v: true });

@@ -4,7 +4,7 @@ import type { Leftover } from '../../domain/provider.ts';
 import { agentVolumePrefix } from './agent-volume.ts';
 import { kinds, labels } from './container-spec.ts';
 import type { LoopDisks } from './disk/loop-disks.ts';
-import { ownerIsGone, ownerLabel } from './disk/probe-owner.ts';
+import { ownerIsGone, ownerLabel } from '../../base/process-owner.ts';
 import { unlinkVolume } from './disk/volume-link.ts';
 import { engineCall, engineStatus } from './docker.ts';
 
@@ -91,9 +91,10 @@ async function sweepTrialImages(
     signal,
   );
   const swept: Leftover[] = [];
-  for (const { Id, Created } of listed) {
+  for (const { Id, Created, Labels } of listed) {
     const age = clock.now().getTime() - Created * 1000;
-    if (age < Math.min(helperAgeMs, minAgeMs)) continue;
+    const young = age < Math.min(helperAgeMs, minAgeMs);
+    if (young && !(await ownerIsGone((Labels as ImageLabels)?.[ownerLabel] ?? ''))) continue;
     const gone =
       dryRun ||
       (await removed('removing the image of a trial', signal, (abortSignal) =>
@@ -103,6 +104,9 @@ async function sweepTrialImages(
   }
   return swept;
 }
+
+/** The engine says null of an image that has none. */
+type ImageLabels = Readonly<Record<string, string>> | null | undefined;
 
 /** After the containers that hold them; before the disks that they are linked to. */
 async function sweepProbeVolumes(
@@ -157,7 +161,7 @@ async function sweepProbeDisks(
   return swept;
 }
 
-/** On the containers and images by which set-up, too, tries runtimes; they do not say whose they are. */
+/** On the containers and images by which set-up, too, tries runtimes. */
 const trialLabel = 'dev.emergent.probe';
 
 const helperKinds: readonly string[] = [kinds.agentVolumeHolder, kinds.probe];

@@ -11,7 +11,7 @@ import { KnownModes } from '../../../src/providers/gvisor/disk/known-modes.ts';
 import { run } from '../../../src/host/run.ts';
 import { LoopDisks } from '../../../src/providers/gvisor/disk/loop-disks.ts';
 import { whyDiskUnlimited, whyUnlimited } from '../../../src/providers/gvisor/disk/probe-limit.ts';
-import { ownerIsGone, thisOwner } from '../../../src/providers/gvisor/disk/probe-owner.ts';
+import { ownerIsGone, thisOwner } from '../../../src/base/process-owner.ts';
 import { sweep } from '../../../src/providers/gvisor/sweep.ts';
 import { soon } from '../../conformance/sandbox.ts';
 import { FakeClock } from '../../support/clock.ts';

@@ -9,7 +9,7 @@ import type { Leftover } from '../../../src/domain/provider.ts';
 import { kinds, labels } from '../../../src/providers/gvisor/container-spec.ts';
 import { run } from '../../../src/host/run.ts';
 import { LoopDisks } from '../../../src/providers/gvisor/disk/loop-disks.ts';
-import { ownerLabel, thisOwner } from '../../../src/providers/gvisor/disk/probe-owner.ts';
+import { ownerLabel, thisOwner } from '../../../src/base/process-owner.ts';
 import { linkVolume } from '../../../src/providers/gvisor/disk/volume-link.ts';
 import { sweep } from '../../../src/providers/gvisor/sweep.ts';
 import { soon } from '../../conformance/sandbox.ts';
@@ -27,10 +27,7 @@ describe('sweep', () => {
 
   beforeAll(async () => {
     engine = await startPrivateEngine();
-    const root = await tarOf([{ name: 'empty', mode: 0o644, content: new Uint8Array() }]);
-    const importing = await engine.docker.importImage(root as never, { repo: image });
-    importing.resume();
-    await once(importing, 'end');
+    await importRoot(image);
     for (const name of ['emergent-agent-own', 'emergent-agent-old', 'emergent-agent-used']) {
       await engine.docker.createVolume({
         Name: name,
@@ -52,6 +49,16 @@ describe('sweep', () => {
   afterAll(async () => {
     await engine[Symbol.asyncDispose]();
   });
+
+  const importRoot = async (
+    repo: string,
+    options: { readonly changes?: string } = {},
+  ): Promise<void> => {
+    const root = await tarOf([{ name: 'empty', mode: 0o644, content: new Uint8Array() }]);
+    const importing = await engine.docker.importImage(root as never, { repo, ...options });
+    importing.resume();
+    await once(importing, 'end');
+  };
 
   const container = async (
     name: string,
@@ -99,12 +106,19 @@ describe('sweep', () => {
       const { Mountpoint } = await volume.inspect();
       await linkVolume(Mountpoint, '/nowhere/at/all');
       await container(`helper-${name}`, own, randomUUID(), [`probe-${name}`]);
+      await container(`trial-${name}`, { 'dev.emergent.probe': 'true', [ownerLabel]: owner }, null);
+      const changes = `LABEL dev.emergent.probe=true ${ownerLabel}=${owner}`;
+      await importRoot(`${image}:${name}`, { changes });
     }
     expect(names(await sweepAfter(0, false))).toEqual([
       'container helper-dead',
+      'container trial-dead',
+      expect.stringMatching(/^image sha256:/),
       'volume probe-dead',
     ]);
     await engine.docker.getContainer('helper-alive').remove();
+    await engine.docker.getContainer('trial-alive').remove();
+    await engine.docker.getImage(`${image}:alive`).remove();
     await engine.docker.getVolume('probe-alive').remove();
   });
 

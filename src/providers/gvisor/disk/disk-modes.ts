@@ -11,7 +11,7 @@ import type { KnownModes } from './known-modes.ts';
 import type { LoopDisks } from './loop-disks.ts';
 import { probeBytes, whyDiskUnlimited, whyUnlimited } from './probe-limit.ts';
 import type { ProbeEngine, ProbeMark } from './probe-limit.ts';
-import { thisOwner } from './probe-owner.ts';
+import { thisOwner } from '../../../base/process-owner.ts';
 
 const probeMs = 60_000;
 const closeMs = 10_000;

@@ -4,7 +4,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { withDeadline } from '../../../base/deadline.ts';
 import type { Log } from '../../../base/log.ts';
 import { engineCall, engineStatus } from '../docker.ts';
-import { HostProcess } from '../host-process.ts';
+import { HostProcess } from '../../../base/host-process.ts';
 import { containerIdOf, holdsForRemoved, isShimOf } from './container-holders.ts';
 import { entriesOf } from './host-files.ts';
 import { loopNumbersOf } from './mounts.ts';

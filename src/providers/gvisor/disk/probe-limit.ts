@@ -6,7 +6,7 @@ import { tarOf } from '../../../base/tar.ts';
 import { kinds, labels, workspaceMount } from '../container-spec.ts';
 import { engineCall, engineStatus } from '../docker.ts';
 import type { VolumeOptions } from './disk-mode.ts';
-import { ownerLabel } from './probe-owner.ts';
+import { ownerLabel } from '../../../base/process-owner.ts';
 import { linkVolume, unlinkVolume } from './volume-link.ts';
 
 const callMs = 20_000;

@@ -1,4 +1,4 @@
-import { HostProcess } from '../host-process.ts';
+import { HostProcess } from '../../../base/host-process.ts';
 
 export type FreezerState = 'frozen' | 'thawed' | 'gone';
 

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { systemCode } from '../../base/system-code.ts';
-import { isMissing } from './disk/host-files.ts';
+import { systemCode } from './system-code.ts';
 
 export type HostProcessState = 'running' | 'stopped' | 'gone';
 
@@ -59,7 +58,7 @@ function statusOf(pid: number): Status | undefined {
     if (state === undefined || startTime === undefined) return undefined;
     return { state, parent: Number(parent), startTime };
   } catch (error) {
-    if (isMissing(error) || systemCode(error) === 'ESRCH') return undefined;
+    if (['ENOENT', 'ESRCH'].includes(systemCode(error))) return undefined;
     throw error;
   }
 }
