@@ -107,12 +107,17 @@ const honestTests = {
       selector: 'Property[key.name=/^(retry|repeats)$/]',
       message: 'No retries: find the race and wait for the event.',
     },
+    {
+      selector:
+        'CallExpression[callee.object.name="vi"][callee.property.name=/^(waitFor|waitUntil)$/][arguments.length=1]',
+      message: 'A second is short on a loaded machine: use eventually of test/support.',
+    },
   ],
   'no-restricted-globals': [
     'error',
     ...timers.map((name) => ({
       name,
-      message: 'No sleeps: wait for an event, poll with vi.waitFor, or use FakeClock.',
+      message: 'No sleeps: wait for an event, poll with eventually, or use FakeClock.',
     })),
   ],
   'no-restricted-imports': [

@@ -70,10 +70,10 @@ interface Holder {
 
 /**
  * Only for the message. The holder writes its name just after it has the lock; until then the file is missing
- * or names a dead process, so this looks again for a moment.
+ * or names a dead process, so this looks again for some seconds: a loaded machine may keep the holder from it.
  */
 async function readHolder(file: string): Promise<Holder | undefined> {
-  for (let attempt = 0; attempt < 20; attempt += 1) {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
     const holder = parseHolder(file);
     if (holder && (holder.host !== hostname() || isAlive(holder.pid))) return holder;
     await systemClock.sleep(25);

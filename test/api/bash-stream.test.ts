@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FakeClock } from '../support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { RawConnection } from './support/raw-http.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestStore } from './support/server.ts';
-import { eventsOf, outputOf } from './support/sse.ts';
+import { eventsOf, framesOf, outputOf } from './support/sse.ts';
 import type { ServerEvent } from './support/sse.ts';
 
 const workspaces = '/api/v1/agent/workspaces';
@@ -111,7 +112,7 @@ describe('a streamed command', () => {
         if (event === 'stdout') away.abort();
       }
     }).rejects.toThrow('abort');
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(server.engine.operationsInFlight).toBe(0);
       expect((await server.admin.call('GET', files('tidied'))).status).toBe(200);
     });
@@ -129,14 +130,14 @@ test('a client that does not read holds its command back', async () => {
     ...['Accept: text/event-stream', 'Content-Type: application/json'],
     ...[`Content-Length: ${String(body.length)}`, '', body],
   );
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(server.engine.operationsInFlight).toBe(1);
   });
   // A reader gets through the same output meanwhile.
   expect(outputOf(await run(flood), 'stdout')).toHaveLength(50_000_000);
   await server.admin.error(404, 'GET', files('finished'));
   connection.socket.destroy();
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(server.engine.operationsInFlight).toBe(0);
   });
   await server.admin.error(404, 'GET', files('finished'));
@@ -150,7 +151,7 @@ test('a quiet stream shows a sign of life every 15 seconds', async () => {
     json: { command: 'sleep 1000' },
     headers,
   });
-  const events = eventsOf(response);
+  const events = framesOf(response);
   expect((await events.next()).value).toMatchObject({ event: 'start' });
   for (let i = 0; i < 3; i++) {
     await clock.whenSleeping();
@@ -158,10 +159,10 @@ test('a quiet stream shows a sign of life every 15 seconds', async () => {
     expect((await events.next()).value).toMatchObject({ event: 'comment' });
   }
   await events.return(undefined);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(quiet.engine.operationsInFlight).toBe(0);
+    expect(clock.sleeping).toBe(0);
   });
-  expect(clock.sleeping).toBe(0);
 });
 
 test('a failure after the start is the last event', async () => {

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FakeClock } from '../support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestStore } from './support/server.ts';
 import { eventsOf } from './support/sse.ts';
@@ -52,8 +54,21 @@ describe('a command answered once', () => {
   });
 
   test('a timeout is a result with what was printed before it', async () => {
-    const result = await run({ command: 'echo begun; sleep 1000', timeout_ms: 300 });
-    expect(result).toMatchObject({ stdout: 'begun\n', timed_out: true, signal: 'SIGTERM' });
+    const clock = new FakeClock(new Date());
+    await using timed = await startServer(store, { engine: { clock } });
+    const json = { command: 'echo begun; touch begun; exec sleep 1000', timeout_ms: 300 };
+    const result = timed.admin.json(200, 'POST', bash, { json });
+    await eventually(async () => {
+      const begun = await server.admin.call('GET', `${workspaces}/${id}/files?path=begun`);
+      expect(begun.status).toBe(200);
+    });
+    await clock.advance(300);
+    expect(await result).toMatchObject({
+      stdout: 'begun\n',
+      timed_out: true,
+      signal: 'SIGTERM',
+      duration_ms: 300,
+    });
   });
 
   test('much output is cut in the middle, and counted whole', async () => {
@@ -68,13 +83,13 @@ describe('a command answered once', () => {
       'trap "touch tidied; exit" TERM; rm -f tidied; touch running; sleep 1000 & wait';
     const answer = server.admin.fetch('POST', bash, { json: { command }, signal: away.signal });
     const files = `${workspaces}/${id}/files`;
-    await vi.waitFor(() => server.admin.json(200, 'POST', bash, { json: { command: 'true' } }));
-    await vi.waitFor(async () => {
+    await eventually(() => server.admin.json(200, 'POST', bash, { json: { command: 'true' } }));
+    await eventually(async () => {
       expect((await server.admin.call('GET', `${files}?path=running`)).status).toBe(200);
     });
     away.abort();
     await expect(answer).rejects.toThrow('abort');
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await server.admin.call('GET', `${files}?path=tidied`)).status).toBe(200);
       expect(server.engine.operationsInFlight).toBe(0);
     });
@@ -87,7 +102,7 @@ describe('signals', () => {
   test('reach the running command by its process id', async () => {
     const headers = { accept: 'text/event-stream' };
     // It waits for its child, which the signal ends too: nothing is left of its group then.
-    const json = { command: 'trap "wait; echo caught; exit 7" USR1; echo set; sleep 1000 & wait' };
+    const json = { command: 'sleep 1000 & trap "wait; echo caught; exit 7" USR1; echo set; wait' };
     const response = await server.admin.fetch('POST', bash, { json, headers });
     let signal = '';
     const seen: string[] = [];

@@ -52,7 +52,7 @@ async function take(
   while (taken.length < count) {
     const { value, done } = await from.next();
     if (done === true) throw new Error('the stream ended too early');
-    if (value.event !== 'comment') taken.push(value);
+    taken.push(value);
   }
   return taken;
 }

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EmergentError } from '../../src/domain/errors.ts';
 import type { WorkspaceProvider } from '../../src/domain/provider.ts';
+import { eventually } from '../support/eventually.ts';
 import { verifies } from '../support/verifies.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestStore } from './support/server.ts';
@@ -166,7 +167,7 @@ describe('create without waiting', () => {
     const error = await slow.admin.error(409, 'POST', at(created.id, 'stop'));
     expect(error).toMatchObject({ code: 'wrong_state', details: { status: 'creating' } });
     gate.resolve();
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await slow.admin.json(200, 'GET', at(created.id))).toMatchObject({
         status: 'ready',
         ready_at: expect.stringMatching(/^\d{4}-/) as string,

@@ -234,6 +234,7 @@ describe('a call that waits for its client', () => {
     await using timed = await startMcpApi({ clock });
     const at = host(await legacyProgram(), timed);
     const first = await post(timed, at, {});
+    await clock.whenSleeping();
     await clock.advance(5 * 60_000);
     expect(await timed.mcp.noted()).toMatchObject({ tool: 'elicit', result: 'deadline_exceeded' });
     const late = await post(timed, at, { requestState: first.result?.requestState });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DeadlineError } from '../../src/base/deadline.ts';
 import type { JsonRpcOutcome } from '../../src/domain/json-rpc.ts';
 import type { McpServer } from '../../src/domain/mcp.ts';
 import { startMcpApi, registration, tokens } from './support/mcp-api.ts';
@@ -99,6 +100,14 @@ describe('registering', () => {
 });
 
 describe('a server', () => {
+  test('is shown where what it uses cannot be told in time', async () => {
+    const { unmeasured } = api.mcp;
+    api.mcp.unmeasured = new DeadlineError('the use of a workspace', 5_000);
+    const path = `${servers}/${hosted.workspace.id}`;
+    expect(await api.admin.json(200, 'GET', path)).toMatchObject({ name: 'hosted', usage: null });
+    api.mcp.unmeasured = unmeasured;
+  });
+
   test('is shown by id and by name, with how it is', async () => {
     for (const ref of [hosted.workspace.id, hosted.workspace.id.toUpperCase(), 'hosted']) {
       expect(await api.admin.json(200, 'GET', `${servers}/${ref}`)).toMatchObject({

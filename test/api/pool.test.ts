@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EmergentError } from '../../src/domain/errors.ts';
 import type { PoolDefinition, PoolReport } from '../../src/domain/warm-pool.ts';
 import type { Engine } from '../../src/engine/engine.ts';
+import { eventually } from '../support/eventually.ts';
 import { expectRefused, invalid, unknown } from './support/refused.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestServerOptions, TestStore } from './support/server.ts';
@@ -45,13 +46,10 @@ afterAll(async () => {
 const report = (): Promise<Report> => server.admin.json(200, 'GET', url);
 
 async function whenReady(name: string, count: number): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const pool = (await report()).pools.find((one) => one.name === name);
-      expect(pool).toMatchObject({ ready: count, creating: 0 });
-    },
-    { timeout: 30_000 },
-  );
+  await eventually(async () => {
+    const pool = (await report()).pools.find((one) => one.name === name);
+    expect(pool).toMatchObject({ ready: count, creating: 0 });
+  });
 }
 
 test('every token may look', async () => {

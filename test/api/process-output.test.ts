@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FakeClock } from '../support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestStore } from './support/server.ts';
-import { bytesOf, eventsOf, outputOf } from './support/sse.ts';
+import { bytesOf, eventsOf, framesOf, outputOf } from './support/sse.ts';
 import type { ServerEvent } from './support/sse.ts';
 
 const workspaces = '/api/v1/agent/workspaces';
@@ -80,7 +81,7 @@ describe('server-sent events', () => {
 
   test('without following end with what is there, without an exit', async () => {
     const path = await start('echo there; sleep 1000');
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const events = await read(`${path}?follow=false`);
       expect(events).toEqual([{ event: 'stdout', id: 6, data: { text: 'there\n', offset: 6 } }]);
     });
@@ -119,7 +120,7 @@ describe('server-sent events', () => {
     await using quiet = await startServer(store, { clock });
     const path = await start('sleep 1000');
     const response = await quiet.admin.fetch('GET', path, { headers: sse });
-    const events = eventsOf(response);
+    const events = framesOf(response);
     await clock.whenSleeping();
     await clock.advance(15_000);
     expect((await events.next()).value).toMatchObject({ event: 'comment' });
@@ -128,13 +129,10 @@ describe('server-sent events', () => {
 
   test('output that is no longer kept is told as skipped', async () => {
     const path = await start('head -c 80000000 /dev/zero; echo end');
-    await vi.waitFor(
-      async () => {
-        const info = await server.admin.json(200, 'GET', path.replace('/output', ''));
-        expect(info).toMatchObject({ status: 'exited' });
-      },
-      { timeout: 20_000 },
-    );
+    await eventually(async () => {
+      const info = await server.admin.json(200, 'GET', path.replace('/output', ''));
+      expect(info).toMatchObject({ status: 'exited' });
+    });
     const response = await server.admin.fetch('GET', path, { headers: sse });
     const events = eventsOf(response);
     const { value: first } = await events.next();
@@ -154,7 +152,7 @@ describe('server-sent events', () => {
 describe('plain bytes', () => {
   test('are both outputs as they came, now or until the end', async () => {
     const path = await start(`echo out; ${waiting('err')}; echo err >&2; printf '\\xff\\x00'`);
-    const now = await vi.waitFor(async () => {
+    const now = await eventually(async () => {
       const answer = await server.admin.call('GET', path);
       expect(answer.text).toBe('out\n');
       return answer;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestStore } from './support/server.ts';
 import { eventsOf } from './support/sse.ts';
@@ -32,7 +33,7 @@ function start(command: string, more: Record<string, unknown> = {}): Promise<Pro
 }
 
 async function ended(process: Process): Promise<Record<string, unknown>> {
-  return vi.waitFor(async () => {
+  return eventually(async () => {
     const now = await server.admin.json<Record<string, unknown>>(
       200,
       'GET',

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EmergentError } from '../../src/domain/errors.ts';
 import { FakeClock } from '../support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestStore } from './support/server.ts';
 
@@ -200,7 +201,7 @@ test('a create whose client goes away is undone', async () => {
   expect((await list()).items).toHaveLength(1);
   away.abort();
   await expect(answer).rejects.toThrow('abort');
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect((await list()).items).toEqual([]);
   });
 });

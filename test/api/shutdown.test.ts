@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import type { Client } from './support/client.ts';
 import { RawConnection } from './support/raw-http.ts';
 import { openTestStore, startServer } from './support/server.ts';
@@ -13,10 +14,11 @@ beforeAll(async () => {
 });
 afterAll(() => store[Symbol.asyncDispose]());
 
-/** A command that runs until it is told to go on, streamed over a connection of its own. */
+/** A command that waits until it is told to go on, streamed over a connection of its own. */
 async function streamWaiting(server: TestServer): Promise<RawConnection> {
   const id = await server.newWorkspace();
-  const json = JSON.stringify({ command: 'trap "echo ended well; exit" USR1; sleep 1000 & wait' });
+  const command = 'sleep 1000 & trap "echo ended well; exit" USR1; echo waiting; wait';
+  const json = JSON.stringify({ command });
   const connection = await RawConnection.open(server.port);
   connection.send(
     `POST ${workspaces}/${id}/bash HTTP/1.1`,
@@ -24,13 +26,13 @@ async function streamWaiting(server: TestServer): Promise<RawConnection> {
     ...['Accept: text/event-stream', 'Content-Type: application/json'],
     ...[`Content-Length: ${String(json.length)}`, '', json],
   );
-  await connection.until((text) => text.includes('event: start'));
+  await connection.until((text) => text.includes('waiting'));
   return connection;
 }
 
 /** `close` is under way once nobody can connect any more. */
 async function refusesConnections(client: Client): Promise<void> {
-  await vi.waitFor(() => expect(client.fetch('GET', '/healthz')).rejects.toThrow('fetch failed'));
+  await eventually(() => expect(client.fetch('GET', '/healthz')).rejects.toThrow('fetch failed'));
 }
 
 function goOn(connection: RawConnection): void {
@@ -80,7 +82,7 @@ test('an answer given while closing says that it is the last', async () => {
   const id = await server.newWorkspace();
   const json = { command: 'trap "exit 0" USR1; sleep 1000 & wait' };
   const running = server.admin.call('POST', `${workspaces}/${id}/bash`, { json });
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(server.engine.operationsInFlight).toBe(1);
   });
   const closed = server.app.close();
@@ -117,10 +119,10 @@ test('close does not wait for a follower that has stopped reading', async () => 
     ...['Host: test', `Authorization: Bearer ${server.admin.token ?? ''}`],
     ...['Accept: text/event-stream', '', ''],
   );
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(server.engine.operationsInFlight).toBe(1);
   });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect(await server.admin.json(200, 'GET', process)).toMatchObject({
       output_bytes: 40_000_000,
     });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WorkspaceProvider } from '../../src/domain/provider.ts';
+import { eventually } from '../support/eventually.ts';
 import { connectTo, generations, useTool } from './support/mcp.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestStore } from './support/server.ts';
@@ -72,15 +73,10 @@ test.each(generations)('a client of %s that leaves gets no workspace', async (ge
   );
   await expect(creating).rejects.toThrow();
   heard.resolve();
-  await expect
-    .poll(async () => {
-      const path = '/api/v1/agent/workspaces?limit=200';
-      const { items } = await server.admin.json<{ items: { metadata: object }[] }>(
-        200,
-        'GET',
-        path,
-      );
-      return items.map(({ metadata }) => metadata);
-    })
-    .not.toContainEqual(expect.objectContaining({ generation }));
+  await eventually(async () => {
+    const path = '/api/v1/agent/workspaces?limit=200';
+    const page = await server.admin.json<{ items: { metadata: object }[] }>(200, 'GET', path);
+    const left = page.items.map(({ metadata }) => metadata);
+    expect(left).not.toContainEqual(expect.objectContaining({ generation }));
+  });
 });

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import type { Client } from './support/client.ts';
 import { openTestStore, startServer } from './support/server.ts';
 import type { TestServer, TestStore } from './support/server.ts';
@@ -156,7 +157,7 @@ test('a call is cancelled in its own session only, and its stream ends without a
   expect(server.engine.operationsInFlight).toBe(1);
   expect((await cancel('mine')).status).toBe(202);
   expect(await text).not.toContain('"result"');
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(server.engine.operationsInFlight).toBe(0);
   });
   // It is over: nothing is left to cancel.
@@ -169,7 +170,7 @@ test('ending a session ends its calls', async () => {
   const headers = { 'mcp-session-id': 'mine' };
   expect((await agent.call('DELETE', path, { headers })).status).toBe(204);
   await mine.text;
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(server.engine.operationsInFlight).toBe(0);
   });
 });

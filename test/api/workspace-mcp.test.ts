@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import type { Client } from './support/client.ts';
 import { connectTo, generations, useTool } from './support/mcp.ts';
 import { openTestStore, startServer } from './support/server.ts';
@@ -113,7 +114,7 @@ describe.each(generations)('a client of %s', (generation) => {
       expect.objectContaining({ id: process_id, status: 'running' }),
     );
     await useTool(client, 'kill_process', { process_id });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { structured } = await useTool(client, 'process_output', { process_id });
       expect(structured).toMatchObject({ status: 'exited', signal: 'SIGTERM' });
     });
@@ -167,10 +168,10 @@ describe.each(generations)('a client of %s', (generation) => {
     if (how === 'cancels') cancel.abort('no longer wanted');
     else await client.close();
     await ended;
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await processesOf(id)).at(-1)).toMatchObject({ command, status: 'exited' });
     });
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(server.engine.operationsInFlight).toBe(0);
     });
   });

@@ -7,8 +7,8 @@ import { runChaos } from './run.ts';
 import { operationKinds } from './tally.ts';
 
 /** What a run may take on a slow host: starting, the faults, the closing check. */
-const timeoutMs = 600_000;
-const length = { seconds: 15, untilCompleteSeconds: 300, clients: 6 };
+const timeoutMs = 900_000;
+const length = { seconds: 10, untilCompleteSeconds: 400, clients: 6 };
 
 // A short run of `npm run chaos`, on the same code. The seeds repeat choices, not the timing: every run differs.
 describe('the kill test', () => {

@@ -23,11 +23,16 @@ export interface FaultsOptions {
   readonly acknowledged: () => number;
   /** What the first fault waits for. */
   readonly warmUp: number;
-  /** Whether operations are still missing after the time that the run was to take: then each gets its respite. */
+  /**
+   * Whether operations are still missing after the time that the run was to take: then each fault waits for some, and
+   * when all have struck often enough there are no more of them.
+   */
   readonly overdue: () => boolean;
 }
 
 const weights: Readonly<Record<FaultKind, number>> = { server: 10, engine: 1, database: 1 };
+/** How often each kind has struck when a run is complete. */
+const enough: Readonly<Record<FaultKind, number>> = { server: 3, engine: 1, database: 1 };
 /** Longer kinds come early, so that also a short run has one of each; then by their weights. */
 const firstTurn: Readonly<Record<FaultKind, number>> = { server: 0, engine: 2, database: 4 };
 
@@ -60,15 +65,16 @@ export class Faults {
     await this.#work(this.#options.warmUp, signal);
     while (!signal.aborted) {
       const kind = this.#next();
-      if (kind === 'server') await this.#killServer(signal);
+      if (this.complete && this.#options.overdue()) await this.#pause(lookEveryMs, signal);
+      else if (kind === 'server') await this.#killServer(signal);
       else await this.#break(kind, this.#options[kind], signal);
       this.#turn += 1;
     }
   }
 
-  /** Whether each kind has struck. */
+  /** Whether each kind has struck often enough. */
   get complete(): boolean {
-    return this.#options.kinds.every((kind) => this.counts.get(kind) !== 0);
+    return this.#options.kinds.every((kind) => (this.counts.get(kind) ?? 0) >= enough[kind]);
   }
 
   #next(): FaultKind {

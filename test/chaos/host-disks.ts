@@ -1,5 +1,7 @@
+import type { Dirent } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { systemCode } from '../../src/base/system-code.ts';
 import { run } from '../../src/host/run.ts';
 
 /** What the host holds of the disks in one directory: workspace ids, asked of the kernel. */
@@ -37,13 +39,22 @@ export async function releaseDisks(directory: string): Promise<void> {
 }
 
 async function imagesIn(directory: string): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
+  const names: string[] = [];
+  for (const entry of await entriesOf(directory)) {
     if (!entry.isDirectory()) continue;
-    const names = await readdir(join(directory, entry.name));
-    found.push(...names.filter((name) => name.endsWith('.img')));
+    names.push(...(await entriesOf(join(directory, entry.name))).map(({ name }) => name));
   }
-  return found.map((name) => basename(name, '.img'));
+  return names.filter((name) => name.endsWith('.img')).map((name) => basename(name, '.img'));
+}
+
+/** Of a directory that goes while it is looked at, as one does with its last disk: none. */
+async function entriesOf(directory: string): Promise<readonly Dirent[]> {
+  try {
+    return await readdir(directory, { withFileTypes: true });
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 async function mountsIn(directory: string): Promise<readonly string[]> {

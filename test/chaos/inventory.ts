@@ -2,6 +2,7 @@ import type Docker from 'dockerode';
 import { withDeadline } from '../../src/base/deadline.ts';
 import { hostDisks } from './host-disks.ts';
 import type { HostDisks } from './host-disks.ts';
+import type { Complaint } from './lasting.ts';
 
 /** The label that names a workspace on everything that was made for it. */
 const workspaceLabel = 'dev.emergent.workspace';
@@ -70,7 +71,7 @@ export function differences(
   what: string,
   rows: ReadonlySet<string>,
   owners: readonly string[],
-): { readonly subject: string; readonly complaint: string }[] {
+): Complaint[] {
   const counts = Map.groupBy(owners, (id) => id);
   const extra = [...counts].flatMap(([id, all]) => {
     const subject = `${what} of ${id}`;

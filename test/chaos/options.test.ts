@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { differences } from './inventory.ts';
+import { lasting } from './lasting.ts';
+import type { Complaint } from './lasting.ts';
 import { readArguments, UsageError } from './options.ts';
 import { Random } from './random.ts';
 
@@ -38,6 +40,17 @@ describe('what the kill test is built of', () => {
       Array.from({ length: 200 }, () => new Random(9).weighted({ a: 1, b: 0 })),
     );
     expect(picks).toEqual(new Set(['a']));
+  });
+
+  test('only what is there at every look is complained of', async () => {
+    const about = (subject: string): Complaint => ({ subject, complaint: 'is left' });
+    const looks = [
+      [about('stays'), about('goes')],
+      [about('comes'), about('stays')],
+    ];
+    const look = async (): Promise<readonly Complaint[]> => looks.shift() ?? [about('stays')];
+    expect(await lasting(look, 1)).toEqual([about('stays')]);
+    expect(await lasting(async () => [], 1)).toEqual([]);
   });
 
   test('rows and what is on the engine are held against each other one to one', () => {

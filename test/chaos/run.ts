@@ -18,7 +18,7 @@ import type { Verified } from './verify.ts';
 export interface ChaosOptions {
   /** How long faults go on; the closing check comes after it. */
   readonly seconds: number;
-  /** Go on for up to this long until every kind of operation was acknowledged and every fault has struck. */
+  /** Go on for up to this long until every kind of operation was acknowledged and every fault has struck often enough. */
   readonly untilCompleteSeconds?: number;
   readonly clients: number;
   readonly seed: number;

@@ -3,12 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient } from './api-client.ts';
+import { prepareDataDir } from '../support/prepared-data-dir.ts';
 import type { Complaints } from './findings.ts';
 import type { Grounds } from './grounds.ts';
 import { releaseDisks } from './host-disks.ts';
 import type { Premises } from './inventory.ts';
 import { processesWith } from './processes.ts';
 import { ServerKeeper } from './server-keeper.ts';
+import { until } from './until.ts';
 import { openWayIn } from './way-in.ts';
 
 export interface SiteOptions {
@@ -21,6 +23,8 @@ export interface SiteOptions {
   readonly progress?: ((line: string) => void) | undefined;
 }
 
+/** What a server has started may end after it. */
+const endMs = 30_000;
 /** In a namespace where nobody else has one. */
 const serverPort = 7_700;
 
@@ -47,7 +51,7 @@ export class Site implements AsyncDisposable {
     const diskDir = join(directory, 'disks');
     const token = randomBytes(24).toString('hex');
     this.directory = directory;
-    this.#dataDir = join(directory, 'data');
+    this.#dataDir = dataIn(directory);
     this.#resources = resources;
     this.api = new ApiClient(`http://127.0.0.1:${String(port)}`, token);
     this.premises = { docker: engine.docker, diskDir, rules: () => engine.rules() };
@@ -77,7 +81,9 @@ export class Site implements AsyncDisposable {
       if (kept()) options.progress?.(`The server's log and data are kept in ${directory}.`);
       else await rm(directory, { recursive: true, force: true });
     });
-    const { namespace } = options.grounds.engine;
+    const { engine, database } = options.grounds;
+    const { namespace } = engine;
+    if (!database) await prepareDataDir(dataIn(directory));
     const way = opening.use(await openWayIn(namespace, serverPort, join(directory, 'way-in.sock')));
     const site = new Site(options, directory, way.port, opening.move());
     kept = () => site.#kept;
@@ -88,12 +94,19 @@ export class Site implements AsyncDisposable {
     this.#kept = false;
   }
 
-  /** Pids of servers that should have ended. */
-  serversLeft(): Promise<readonly string[]> {
-    return processesWith(`EMERGENT_DATA_DIR=${this.#dataDir}`);
+  /** Pids of servers that should have ended, and of what they have started. */
+  async serversLeft(): Promise<readonly string[]> {
+    const left = (): Promise<readonly string[]> =>
+      processesWith(`EMERGENT_DATA_DIR=${this.#dataDir}`);
+    await until(async () => (await left()).length === 0, endMs);
+    return left();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#resources.disposeAsync();
   }
+}
+
+function dataIn(directory: string): string {
+  return join(directory, 'data');
 }

@@ -42,7 +42,7 @@ export async function verify(options: VerifyOptions): Promise<Verified> {
   await mend(options);
   await untilFull({ ...options, convergeMs });
   const rows = await api.rows();
-  await compareWithRows(premises, findings, await allRows(api));
+  await compareWithRows(premises, findings, () => allRows(api));
   const consistentAt = clock.monotonic();
 
   adoptStrays(options, rows);

@@ -7,7 +7,7 @@ import { withDeadline } from '../../src/base/deadline.ts';
 import { join } from './join-streams.ts';
 
 const relay = fileURLToPath(new URL('relay.ts', import.meta.url));
-const startMs = 20_000;
+const startMs = 60_000;
 
 /** A port here that leads to one in another network namespace. */
 export interface WayIn extends AsyncDisposable {

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FakeClock } from '../support/clock.ts';
 import { TestServer } from './support/server.ts';
 
 describe('exec', () => {
+  const clock = new FakeClock(new Date());
   let server: TestServer;
   let id: string;
 
   beforeAll(async () => {
-    server = await TestServer.start();
+    server = await TestServer.start(clock);
     id = await server.create();
   });
 
@@ -70,7 +72,10 @@ describe('exec', () => {
   test('a timeout is told and has its own exit code', async () => {
     const script = 'echo begun; sleep 60';
     const args = ['exec', id, '--timeout', '300ms', '--', 'sh', '-c', script];
-    const { code, stdout, stderr } = await server.run(args);
+    const running = server.start(args);
+    await running.shows('stdout', 'begun\n');
+    await clock.advance(300);
+    const { code, stdout, stderr } = await running.ended;
     expect({ code, stdout }).toEqual({ code: 124, stdout: 'begun\n' });
     expect(stderr).toBe('emergent: the command timed out after 0.3 s\n');
   });

@@ -1,7 +1,8 @@
 import { json } from 'node:stream/consumers';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { useTool } from '../api/support/mcp.ts';
+import { eventually } from '../support/eventually.ts';
 import { connectByStdio } from './support/mcp-stdio.ts';
 import { ScriptedServer } from './support/scripted-server.ts';
 
@@ -78,7 +79,7 @@ test.each(breaks)(
     await using connected = await connectByStdio('v1, 2025-11-25', server.env);
     await expect(useTool(connected.client, 'pay')).rejects.toThrow(/connection to .* was lost/);
     expect(seen).toEqual(['initialize new', 'tools/call session-1']);
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(connected.stderr()).toContain('was lost');
     });
   },
@@ -110,7 +111,7 @@ test('a server that says "not now" is asked again', async () => {
   await using connected = await connectByStdio('v1, 2025-11-25', server.env);
   expect((await useTool(connected.client, 'pay')).text).toBe('paid');
   expect(seen).toHaveLength(3);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(connected.stderr()).toMatch(/stopping; trying again\n.*connected again/);
   });
 });
@@ -140,7 +141,7 @@ test('a refusal is told with its reason', async () => {
   await using connected = await connectByStdio('v1, 2025-11-25', server.env);
   await expect(useTool(connected.client, 'pay')).rejects.toThrow(/it crashed/);
   expect(seen).toHaveLength(2);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(connected.stderr()).toContain('it crashed. See its log.');
   });
 });

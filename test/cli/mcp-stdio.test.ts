@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { generations, useTool } from '../api/support/mcp.ts';
 import { cli } from './support/cli.ts';
@@ -60,7 +61,7 @@ describe.each(generations)('a client of %s, over standard input and output', (ge
     await begun.promise;
     cancel.abort('no longer wanted');
     await ended;
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await lastProcess(id)).toMatchObject({ command, status: 'exited' });
     });
     // The way is still open.

@@ -25,8 +25,11 @@ test('exec -d prints the id of the process alone, and how to come back', async (
   const process = started.stdout.trim();
   expect(started.stderr).toBe(`started: to see its output: emergent attach ${id} ${process}\n`);
   const json = await server.run(['exec', '-d', '--json', id, '--', 'true']);
-  expect(JSON.parse(json.stdout)).toMatchObject({ detached: true, command: "'true'" });
+  const other = JSON.parse(json.stdout) as { id: string };
+  expect(other).toMatchObject({ detached: true, command: "'true'" });
   await server.run(['kill', id, process]);
+  // Neither is there any more for the tests to come.
+  await Promise.all([process, other.id].map((one) => server.run(['attach', id, one])));
 });
 
 test('a detached command has no timeout', async () => {
@@ -111,9 +114,11 @@ test('kill takes names and numbers; what is not there is told', async () => {
   const gone = await server.run(['kill', id, process, '--json']);
   expect(gone.code).toBe(1);
   expect(JSON.parse(gone.stderr)).toMatchObject({ error: { code: 'process_not_found' } });
-  const unknown = await server.run(['kill', id, 'ffff']);
+  // A random id has a 4 in this place.
+  const nobody = 'ffffffff-ffff-f';
+  const unknown = await server.run(['kill', id, nobody]);
   expect(unknown.stderr).toBe(
-    `emergent: no process's id begins with ffff. See \`emergent ps --all ${id}\`.\n`,
+    `emergent: no process's id begins with ${nobody}. See \`emergent ps --all ${id}\`.\n`,
   );
   const wrong = await server.run(['kill', id, process, '-s', 'STOP']);
   expect(wrong.code).toBe(2);

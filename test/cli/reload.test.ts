@@ -1,8 +1,10 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { allPids } from '../../src/host/processes.ts';
+import { eventually } from '../support/eventually.ts';
+import { prepareDataDir } from '../support/prepared-data-dir.ts';
 import { AtTerminal } from '../terminal/support/at-terminal.ts';
 import { Cli, cli } from './support/cli.ts';
 
@@ -10,6 +12,7 @@ let dataDir: string;
 let file: string;
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'emergent-cli-reload-'));
+  await prepareDataDir(dataDir);
   file = join(dataDir, 'emergent.env');
 });
 beforeEach(async () => {
@@ -43,7 +46,10 @@ async function pools(server: Cli): Promise<readonly (readonly [string, number])[
   return report.pools.map(({ name, size }) => [name, size] as const);
 }
 
-describe('SIGHUP', () => {
+/** Server processes start and stop in it, which takes its time on a machine that is busy otherwise. */
+const patience = { timeout: 180_000 };
+
+describe('SIGHUP', patience, () => {
   test('reads the file again: pools change at once, the rest is named, and what is wrong changes nothing', async () => {
     await writeFile(file, 'EMERGENT_PORT=0\nWORKSPACE_WARM_POOL_SIZE=0\n');
     const server = new Cli(['serve', '--json'], { env: settings() });
@@ -81,6 +87,7 @@ describe('SIGHUP', () => {
     const server = new Cli(['serve', '--json'], { env });
     await server.shows('stdout', '\n}\n');
     const unused = `WORKSPACE_WARM_POOL_SIZE in ${file} is not used: the environment wins\n`;
+    await server.shows('stderr', unused);
     expect(server.stderr).toBe(unused);
     server.kill('SIGHUP');
     await server.shows('stderr', `${unused}configuration read again (${file}): nothing to apply\n`);
@@ -98,12 +105,9 @@ describe('SIGHUP', () => {
     await terminal.shows(`configuration read again (there is no ${file}): nothing to apply`);
     expect(await servers()).toEqual([pid]);
     terminal.kill();
-    await vi.waitFor(
-      async () => {
-        expect(await servers()).toEqual([]);
-      },
-      { timeout: 30_000 },
-    );
+    await eventually(async () => {
+      expect(await servers()).toEqual([]);
+    });
   });
 });
 

@@ -4,13 +4,19 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StopRequests } from '../../src/cli/terminal/stop-requests.ts';
 import { FakeClock } from '../support/clock.ts';
+import { freePort } from '../support/free-port.ts';
+import { prepareDataDir } from '../support/prepared-data-dir.ts';
 import { Cli, cli } from './support/cli.ts';
 
-describe('serve', () => {
+/** Server processes start and stop in it, which takes its time on a machine that is busy otherwise. */
+const patience = { timeout: 180_000 };
+
+describe('serve', patience, () => {
   let dataDir: string;
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'emergent-cli-serve-'));
+    await prepareDataDir(dataDir);
   });
 
   afterAll(async () => {
@@ -26,7 +32,8 @@ describe('serve', () => {
   });
 
   test('prints address, token and a command that works; a signal closes it', async () => {
-    const server = new Cli(['serve'], { env: settings() });
+    const port = String(await freePort());
+    const server = new Cli(['serve'], { env: { ...settings(), EMERGENT_PORT: port } });
     await server.shows('stdout', 'Ctrl-C stops it.\n');
     const url = /^ {2}URL {7}(\S+)$/m.exec(server.stdout)?.[1] ?? '';
     const token = /^ {2}Token {5}(\S+) {2}\(new; kept in the data directory\)$/m.exec(
@@ -43,7 +50,7 @@ describe('serve', () => {
     expect(tried.stdout).toMatch(/^\d\S*\n$/);
 
     const second = await cli(['serve'], {
-      env: { ...settings(), EMERGENT_PORT: new URL(url).port },
+      env: { ...settings(), EMERGENT_PORT: port },
     });
     expect(second.code).toBe(1);
     expect(second.stderr).toMatch(/^emergent: the server cannot start: /m);

@@ -1,11 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { freePort } from '../support/free-port.ts';
 import { cli } from './support/cli.ts';
 import { ScriptedServer } from './support/scripted-server.ts';
 
@@ -106,17 +104,8 @@ describe('finding the server', () => {
     await rm(home, { recursive: true, force: true });
   });
 
-  async function freePort(): Promise<string> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, 'close');
-    return String(port);
-  }
-
   test('an unreachable server: one line with the remedy', async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
+    const url = `http://127.0.0.1:${String(await freePort())}`;
     const env = { EMERGENT_URL: url, EMERGENT_TOKEN: 'token' };
     const reason = `cannot reach the server at ${url} (connection refused)`;
     const { code, stderr } = await cli(['list'], { env });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type { TestContext } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import type { Bench } from './provider.ts';
 import { Conversation, soon } from './sandbox.ts';
 import { Table, textOf, whole } from './table.ts';
@@ -79,9 +80,7 @@ export function detachedTests(bench: Bench): void {
     expect(textOf(events)).toBe('ready\ncaught\n');
     expect(events.at(-1)).toEqual({ type: 'exit', exitCode: 7, signal: null });
     // Its children may take a moment longer.
-    const gone = (): Promise<void> =>
-      expect(table.signal(id, 'SIGTERM')).rejects.toMatchObject(unknown);
-    await vi.waitFor(gone, { timeout: 30_000 });
+    await eventually(() => expect(table.signal(id, 'SIGTERM')).rejects.toMatchObject(unknown));
   });
 
   test('5 MB that nobody read are there for whoever reads later, also two at once', async (table) => {

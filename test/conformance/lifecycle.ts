@@ -36,13 +36,14 @@ export function lifecycleTests(bench: Bench): void {
     const script = 'trap "" TERM HUP; echo ready; exec sleep 1000';
     const talk = new Conversation(await sandbox.start(['sh', '-c', script]));
     await talk.hear('ready');
-    await sandbox.destroy();
+    await bench.provider().destroy(sandbox.spec, soon(), { graceMs: 500 });
     expect(await talk.end()).toMatchObject({ exitCode: 137, signal: 'SIGKILL' });
   });
 
   bench.test('sandboxes do not share files, and one outlives the other', async () => {
-    await using one = await bench.create();
-    await using other = await bench.create();
+    const both = await Promise.all([bench.create(), bench.create()]);
+    await using one = both[0];
+    await using other = both[1];
     await one.write('/workspace/mine', Buffer.from('one'));
     await expect(other.read('/workspace/mine')).rejects.toMatchObject({ code: 'file_not_found' });
     await other.write('/workspace/mine', Buffer.from('other'));

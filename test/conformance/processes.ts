@@ -1,4 +1,5 @@
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import type { Bench } from './provider.ts';
 import { Conversation } from './sandbox.ts';
 import type { TestSandbox } from './sandbox.ts';
@@ -35,9 +36,9 @@ export function processTests(bench: Bench): void {
     expect(await isRunning(bench.shared(), grandchild)).toBe(true);
     await talk.process.kill('SIGKILL');
     expect(await talk.end()).toMatchObject({ exitCode: 137, signal: 'SIGKILL' });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await isRunning(bench.shared(), grandchild)).toBe(false);
-    }, 10_000);
+    });
   });
 
   bench.test('ends the whole group, also those that outlive their leader', async () => {
@@ -70,7 +71,8 @@ export function processTests(bench: Bench): void {
   });
 
   bench.test('lets a command handle a signal', async () => {
-    const talk = await startShell('trap "echo caught; exit 7" TERM; echo ready; read line');
+    // `wait` misses no signal, which `read` may between the last look for one and its system call.
+    const talk = await startShell('sleep 1000 & trap "echo caught; exit 7" TERM; echo ready; wait');
     await talk.hear('ready');
     await talk.process.kill('SIGTERM');
     const result = await talk.end();
@@ -92,9 +94,9 @@ export function processTests(bench: Bench): void {
     const pid = result.stdout.toString().trim();
     expect(await isRunning(sandbox, pid)).toBe(true);
     await sandbox.sh(`kill -KILL ${pid}`);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await isRunning(sandbox, pid)).toBe(false);
-    }, 10_000);
+    });
   });
 
   bench.test('does not wait for a background child that never stops writing', async () => {

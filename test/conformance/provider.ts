@@ -43,7 +43,7 @@ export interface ConformanceOptions {
 export interface Bench {
   /** Of this file's own provider; available inside tests. */
   readonly provider: () => WorkspaceProvider;
-  /** One sandbox shared by the group: tests keep to files of their own. */
+  /** One sandbox shared by all groups: tests keep to files of their own. */
   readonly shared: () => TestSandbox;
   /** A sandbox for one test. */
   readonly create: (
@@ -102,9 +102,10 @@ export function providerConformance(
       if (subject) return subject;
       throw new Error('the provider is available inside tests and hooks only');
     };
+    const bench = benchOf(present, () => obstacle);
     for (const [group, define] of Object.entries(groups)) {
       describe(group, () => {
-        define(benchOf(present, () => obstacle));
+        define(bench);
       });
     }
   });

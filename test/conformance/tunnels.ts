@@ -88,7 +88,8 @@ export function tunnelTests(bench: Bench): void {
     await using flood = await listening(sandbox, 'flood');
     await using server = await listening(sandbox, 'echo');
     const stuck = await Promise.all([deaf, flood].flatMap((each) => dialTimes(20, each)));
-    for (const stream of stuck) stream.write(Buffer.alloc(20_000_000));
+    const much = Buffer.alloc(20_000_000);
+    for (const stream of stuck) stream.write(much);
     const { stdout } = await sandbox.sh('head -c 3000000 /dev/zero | wc -c');
     expect(stdout.toString().trim()).toBe('3000000');
     const stream = await server.dial();
@@ -106,8 +107,7 @@ export function tunnelTests(bench: Bench): void {
   });
 
   test('where nobody listens it is told so', async (sandbox) => {
-    const server = await listening(sandbox, 'echo');
-    await server[Symbol.asyncDispose]();
+    await using server = await bound(sandbox, 'print $port; sleep 1000');
     await expect(server.dial()).rejects.toMatchObject({ code: 'port_closed' });
     for (const port of [0, 65_536]) {
       const dial = bench.provider().dial?.(sandbox.spec, port, soon());
@@ -146,11 +146,24 @@ interface Server extends AsyncDisposable {
   dial(): Promise<Duplex>;
 }
 
+type Address = '127.0.0.1' | '::1';
+
 /** A program in the sandbox that listens on a port of its choice. */
-async function listening(
+function listening(
   sandbox: TestSandbox,
   behaviour: keyof typeof behaviours,
-  address: '127.0.0.1' | '::1' = '127.0.0.1',
+  address?: Address,
+): Promise<Server> {
+  const each = `$c->autoflush(1); ${behaviours[behaviour]} exit`;
+  const accepting = `while (accept $c, S) { unless (fork) { ${each} } close $c }`;
+  return bound(sandbox, `listen S, 128; print $port; ${accepting}`, address);
+}
+
+/** A program that has a port of its choice, where nobody else can listen, and listens there only if it says so. */
+async function bound(
+  sandbox: TestSandbox,
+  rest: string,
+  address: Address = '127.0.0.1',
 ): Promise<Server> {
   const [family, at] =
     address === '::1'
@@ -158,9 +171,8 @@ async function listening(
       : ['PF_INET', 'sockaddr_in(0, INADDR_LOOPBACK)'];
   const script = `
     use Socket qw(:all); use IO::Handle; $| = 1; $SIG{CHLD} = "IGNORE"; $SIG{PIPE} = "IGNORE";
-    socket S, ${family}, SOCK_STREAM, 0 or die; bind S, ${at} or die "$!"; listen S, 128;
-    print unpack("x2n", getsockname S), "\\n";
-    while (accept $c, S) { unless (fork) { $c->autoflush(1); ${behaviours[behaviour]} exit } close $c }`;
+    socket S, ${family}, SOCK_STREAM, 0 or die; bind S, ${at} or die "$!";
+    $port = unpack("x2n", getsockname S) . "\\n"; ${rest}`;
   const talk = new Conversation(await sandbox.start(['perl', '-e', script]));
   const port = Number(await talk.line());
   return {

@@ -14,6 +14,7 @@ import type { Dial } from '../../src/providers/guest/dial.ts';
 import { GuestSandbox } from '../../src/providers/guest/sandbox.ts';
 import { collect, Conversation, soon } from '../conformance/sandbox.ts';
 import { FakeClock } from '../support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { TestAgent } from './support/agent.ts';
 
 let agent: TestAgent;
@@ -124,7 +125,7 @@ describe('a bridge that breaks', () => {
     await clock.whenSleeping();
     await process.closeStdin();
     await collect(process.events);
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(clock.sleeping).toBe(0);
     });
   });
@@ -191,7 +192,7 @@ describe('a dial', () => {
     });
     await vi.advanceTimersByTimeAsync(15_000);
     await failed;
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(silent.destroyed).toBe(true);
     });
   });

@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { ExecRequest, OutputEvent, ProcessInfo } from '../../src/domain/exec.ts';
 import { GuestSandbox } from '../../src/providers/guest/sandbox.ts';
 import { collect, soon } from '../conformance/sandbox.ts';
+import { eventually } from '../support/eventually.ts';
 import { TestAgent } from './support/agent.ts';
 
 let agent: TestAgent;
@@ -121,7 +122,7 @@ describe('a detached process', () => {
     const sandbox = newSandbox();
     const request = shell('printf one; printf two >&2; cat >&2; exit 4');
     await sandbox.processes.start({ ...request, stdin: true }, soon());
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(only(await sandbox.processes.list(soon())).outputBytes).toBe(6);
     });
     const now = { offset: 1, follow: false };
@@ -160,7 +161,7 @@ describe('a detached process', () => {
     await sandbox.processes.signal(request.id, 'SIGTERM', soon());
     expect(await next()).toMatchObject({ type: 'exit', exitCode: 143, signal: 'SIGTERM' });
     const gone = { code: 'process_not_found' };
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await expect(sandbox.processes.signal(request.id, 'SIGTERM', soon())).rejects.toMatchObject(
         gone,
       );

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { GuestSandbox } from '../../src/providers/guest/sandbox.ts';
 import { bytesOf, chunksOf, collect, Conversation, soon } from '../conformance/sandbox.ts';
+import { eventually } from '../support/eventually.ts';
 import { TestAgent } from './support/agent.ts';
 
 let agent: TestAgent;
@@ -70,7 +71,7 @@ describe('a sandbox behind a bridge', () => {
     const caller = new AbortController();
     const starting = sandbox.exec({ argv, stdin: true }, caller.signal);
     const failed = expect(starting).rejects.toThrow('gone');
-    const pid = await vi.waitFor(async () => {
+    const pid = await eventually(async () => {
       const text = await readFile(pidFile, 'utf8');
       if (!text.endsWith('\n')) throw new Error('not yet');
       return Number(text);
@@ -78,7 +79,7 @@ describe('a sandbox behind a bridge', () => {
     caller.abort(new Error('gone'));
     await failed;
     release();
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(() => process.kill(pid, 0)).toThrow('ESRCH');
     });
   });

@@ -6,6 +6,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { Dial } from '../../src/providers/guest/dial.ts';
 import { GuestSandbox } from '../../src/providers/guest/sandbox.ts';
 import { collect, Conversation, soon } from '../conformance/sandbox.ts';
+import { eventually } from '../support/eventually.ts';
 import { TestAgent } from './support/agent.ts';
 
 let agent: TestAgent;
@@ -83,7 +84,7 @@ describe('terminate', () => {
     const pidFile = join(agent.workdir, 'pid');
     const script = `setsid sh -c 'echo $$ >"$0"; exec sleep 1000' ${pidFile} & echo`;
     await underWay(sandbox, script);
-    const pid = await vi.waitFor(async () => {
+    const pid = await eventually(async () => {
       const text = await readFile(pidFile, 'utf8');
       if (!text.endsWith('\n')) throw new Error('not yet');
       return Number(text);

@@ -33,6 +33,17 @@ test('a runtime that the engine does not have is an error, and leaves nothing', 
   expect(await probeContainers()).toEqual([]);
 });
 
+test('a forgotten trial that somebody else has removed meanwhile is no failure', async () => {
+  const { engine } = await findEngine();
+  if (!engine) throw new Error('no engine');
+  const gone = { Id: '0'.repeat(64), Created: 0, Labels: {} };
+  const listContainers = async (): Promise<unknown[]> => [gone];
+  const docker = Object.assign(Object.create(engine.docker) as typeof engine.docker, {
+    listContainers,
+  });
+  expect((await tryRuntime({ ...engine, docker }, 'runsc')).kernel).toContain('gvisor');
+});
+
 /** Of this process: other tests try runtimes on the same engine, and kill servers that do. */
 async function probeContainers(): Promise<unknown[]> {
   const { engine } = await findEngine();

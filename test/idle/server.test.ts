@@ -4,20 +4,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ScenarioServer, resourcesOf } from '../scenarios/support.ts';
+import { ScenarioServer, passTime, resourcesOf } from '../scenarios/support.ts';
 import type { AnswerBody } from '../scenarios/support.ts';
 import { FakeClock } from '../support/clock.ts';
 import { freePort } from '../support/free-port.ts';
 import { testHost } from '../support/host.ts';
+import { prepareDataDir } from '../support/prepared-data-dir.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { isFrozen, untilFrozen } from './support/frozen.ts';
 
 const settings = { WORKSPACE_IDLE_FREEZE: '1s' };
 const minute = 60_000;
+/** Freezing takes real time: of a second, several times, and as long as a loaded machine needs. */
+const patience = { timeout: 180_000 };
 
-describe('a workspace that nobody uses', () => {
+describe('a workspace that nobody uses', patience, () => {
+  /** Of the lifecycle; what is idle is frozen by the real one. */
+  const clock = new FakeClock(new Date());
+  let server: ScenarioServer;
+  beforeAll(async () => {
+    server = await ScenarioServer.start(settings, undefined, clock);
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
   test('is frozen unseen by its user, and answers as ever', async () => {
-    await using server = await ScenarioServer.start(settings);
     const id = await server.create();
     const frozen = (): Promise<void> => untilFrozen(server.docker, `emergent-${id}`);
     await frozen();
@@ -33,8 +45,15 @@ describe('a workspace that nobody uses', () => {
     expect((await server.bash(id, 'cat a')).body.stdout).toBe('text');
   });
 
+  test('is destroyed when its time has come, frozen as it is', async () => {
+    const id = await server.create({ ttl_seconds: 60 });
+    await untilFrozen(server.docker, `emergent-${id}`);
+    await passTime(clock, minute);
+    await server.event(id, 'workspace.destroyed');
+    expect(await resourcesOf(server.docker, id)).toEqual([]);
+  });
+
   test('is thawed when its server stops in order, and frozen again by the next one', async () => {
-    await using server = await ScenarioServer.start(settings);
     const id = await server.create();
     await untilFrozen(server.docker, `emergent-${id}`);
     let meanwhile: boolean | undefined;
@@ -42,33 +61,25 @@ describe('a workspace that nobody uses', () => {
       meanwhile = await isFrozen(server.docker, `emergent-${id}`);
     });
     expect(meanwhile).toBe(false);
+    // It looks at what there is with its first turn.
+    await clock.advance(0);
     await untilFrozen(server.docker, `emergent-${id}`);
     expect((await server.bash(id, 'echo on')).body.stdout).toBe('on\n');
   });
 
-  test('is destroyed when its time has come, frozen as it is', async () => {
-    const clock = new FakeClock(new Date());
-    await using server = await ScenarioServer.start(settings, undefined, clock);
-    const id = await server.create({ ttl_seconds: 60 });
-    await untilFrozen(server.docker, `emergent-${id}`);
-    await clock.advance(minute);
-    await clock.whenSleeping(3);
-    await clock.advance(minute);
-    await server.event(id, 'workspace.destroyed');
-    expect(await resourcesOf(server.docker, id)).toEqual([]);
-  });
-
   test('is never frozen when that is turned off', async () => {
-    await using server = await ScenarioServer.start({ WORKSPACE_IDLE_FREEZE: 'off' });
+    await server.restart({ WORKSPACE_IDLE_FREEZE: 'off' });
     const [provider] = (await server.call('GET', '/providers')).body.providers;
     expect(provider).toMatchObject({ details: { idle_freeze: 'off' } });
   });
 });
 
-describe('a server that is killed when a workspace is frozen', () => {
+describe('a server that is killed when workspaces are frozen', patience, () => {
   const started = new AsyncDisposableStack();
   const token = randomBytes(24).toString('hex');
   const docker = new Docker();
+  const uses = ['used', 'stopped and resumed', 'destroyed'] as const;
+  const ids = new Map<string, string>();
   let url: string;
   let spawn: () => Promise<ServerProcess>;
   let server: ServerProcess;
@@ -91,6 +102,7 @@ describe('a server that is killed when a workspace is frozen', () => {
     await testHost();
     const directory = await mkdtemp(join(tmpdir(), 'emergent-idle-'));
     started.defer(() => rm(directory, { recursive: true, force: true }));
+    await prepareDataDir(directory);
     const port = String(await freePort());
     url = `http://127.0.0.1:${port}`;
     spawn = async () => {
@@ -107,6 +119,16 @@ describe('a server that is killed when a workspace is frozen', () => {
       await process.ready;
       return process;
     };
+    server = await spawn();
+    await Promise.all(
+      uses.map(async (use) => {
+        const { id } = await call('POST', '');
+        ids.set(use, id);
+        await untilFrozen(docker, `emergent-${id}`);
+      }),
+    );
+    await server.kill();
+    for (const id of ids.values()) expect(await isFrozen(docker, `emergent-${id}`)).toBe(true);
     server = await spawn();
   });
   afterAll(async () => {
@@ -129,12 +151,8 @@ describe('a server that is killed when a workspace is frozen', () => {
       },
     ],
     ['destroyed', () => Promise.resolve()],
-  ])('comes back, and the workspace is %s', async (_, use) => {
-    const { id } = await call('POST', '');
-    await untilFrozen(docker, `emergent-${id}`);
-    await server.kill();
-    expect(await isFrozen(docker, `emergent-${id}`)).toBe(true);
-    server = await spawn();
+  ])('comes back, and a workspace is %s', async (name, use) => {
+    const id = ids.get(name) ?? '';
     expect((await call('GET', `/${id}`)).status).toBe('ready');
     await use(id);
     await call('DELETE', `/${id}`);

@@ -1,15 +1,18 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { WarmSandboxes } from '../../src/domain/provider.ts';
 import { soon } from '../conformance/sandbox.ts';
 import type { TestSandbox } from '../conformance/sandbox.ts';
 import { Installation } from '../providers/gvisor/support/installation.ts';
+import { eventually } from '../support/eventually.ts';
 import { CountedEngine } from './support/counted-engine.ts';
 import { isFrozen, sentryOf, untilFrozen } from './support/frozen.ts';
 
 /** Longer than the tests take: what is frozen here was frozen by resting. */
 const idleFreezeMs = 3_600_000;
+/** These are about what is done, not about how fast. */
+const adoptMs = 30_000;
 const unreachable = { code: 'sandbox_unreachable' };
 
 describe('a container that waits', () => {
@@ -19,7 +22,7 @@ describe('a container that waits', () => {
   beforeAll(async () => {
     counted = await CountedEngine.start();
     const { dockerHost } = counted;
-    installation = await Installation.make(systemClock, { dockerHost, idleFreezeMs });
+    installation = await Installation.make(systemClock, { dockerHost, idleFreezeMs, adoptMs });
     ({ warm } = installation.provider);
   });
   afterAll(async () => {
@@ -37,7 +40,7 @@ describe('a container that waits', () => {
   const kill = async ({ spec }: TestSandbox): Promise<void> => {
     const pid = await sentryOf(installation.docker, spec.sandboxName);
     process.kill(pid, 'SIGKILL');
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const status = await readFile(`/proc/${String(pid)}/status`, 'utf8').catch(() => 'gone');
       expect(status).toMatch(/^gone|^State:\tZ/m);
     });
@@ -114,7 +117,7 @@ describe('a container that waits', () => {
     await frozen(sandbox);
     counted.hangUp();
     // Its engine may be on its way out, so it is thawed.
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await isFrozen(installation.docker, sandbox.spec.sandboxName)).toBe(false);
     });
     await warm.adopt(sandbox.spec, sandbox.spec, soon());
@@ -123,7 +126,7 @@ describe('a container that waits', () => {
 });
 
 test('where nothing is frozen, containers wait and are adopted all the same', async () => {
-  await using installation = await Installation.make(systemClock, { idleFreezeMs: null });
+  await using installation = await Installation.make(systemClock, { idleFreezeMs: null, adoptMs });
   const sandbox = await installation.created();
   const { warm } = installation.provider;
   await warm.rest(sandbox.spec, soon());

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { StartProgress } from '../../src/domain/provider.ts';
 import { TestSandbox, newSpec, soon } from '../conformance/sandbox.ts';
 import { Installation } from '../providers/gvisor/support/installation.ts';
-import { freePort } from '../support/free-port.ts';
 import { TestRegistry } from '../support/registry.ts';
 import type { RegistryImage } from '../support/registry.ts';
 import { layerOf, removing } from './support.ts';
@@ -195,7 +194,8 @@ describe('an image that the engine does not have', () => {
   const bad: readonly (readonly [string, string, () => string | Promise<string>])[] = [
     ['is in no registry', 'image_not_found', () => `${registry.host}/no/such:image`],
     ['is in no repository', 'image_not_found', () => `${registry.host}/no/such`],
-    ['has no registry', 'registry_unavailable', async () => `127.0.0.1:${await unused()}/a`],
+    // A port that no program chooses.
+    ['has no registry', 'registry_unavailable', () => '127.0.0.1:1/a'],
     ['has a bad name', 'invalid_value', () => 'Not An Image'],
     ['is built by set-up', 'image_not_found', () => 'emergent-workspace:never-built'],
     ['is for another CPU', 'image_unsuitable', () => added(foreign)],
@@ -203,7 +203,6 @@ describe('an image that the engine does not have', () => {
     ['is denied', 'image_access_denied', denied],
   ];
   const foreign = { architecture: 's390x' };
-  const unused = async (): Promise<string> => String(await freePort());
 
   function denied(): string {
     registry.closed = true;

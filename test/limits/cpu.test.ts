@@ -65,7 +65,7 @@ interface Use {
 async function use(server: ScenarioServer, id: string): Promise<Use> {
   const { read, cpu_stats: cpu } = await server.docker
     .getContainer(`emergent-${id}`)
-    .stats({ stream: false });
+    .stats({ stream: false, 'one-shot': true });
   return {
     seconds: Date.parse(read) / 1000,
     cpuSeconds: cpu.cpu_usage.total_usage / 1e9,

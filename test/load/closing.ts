@@ -30,7 +30,7 @@ export async function close(options: ClosingOptions): Promise<Closed> {
   await takeAll(options);
   await settle(options);
   await untilFull(options);
-  await compareWithRows(premises, findings, await allRows(api));
+  await compareWithRows(premises, findings, () => allRows(api));
 
   for (const row of await api.rows()) findings.add('leak', row.id, `left, ${row.status}`);
   const drainedMs = await giveUpPool(options);

@@ -25,8 +25,8 @@ describe('a warm pool under load', () => {
     async () => {
       const report = await runLoad(
         {
-          ...{ seconds: 20, untilCompleteSeconds: 300, clients: 6, pool: 3, seed: 1 },
-          ...{ killEveryMs: 1_000, convergeMs: 180_000 },
+          ...{ seconds: 12, untilCompleteSeconds: 300, clients: 6, pool: 3, seed: 1 },
+          ...{ killEveryMs: 1_000, workMs: 4_000, convergeMs: 180_000 },
         },
         grounds,
       );

@@ -7,9 +7,10 @@ export interface LullsOptions {
   readonly pool: Pool;
   readonly random: Random;
   readonly clock: Clock;
+  /** How long clients work before they rest. */
+  readonly workMs: number;
 }
 
-const workMs = 10_000;
 /** A killer that keeps at it may never let the pool be full. */
 const fillMs = 10_000;
 const restMs = 3_000;
@@ -33,7 +34,7 @@ export class Lulls {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { pool, random } = this.#options;
+    const { pool, random, workMs } = this.#options;
     while (!signal.aborted) {
       await this.#pause(workMs, signal);
       this.#door = Promise.withResolvers<void>();

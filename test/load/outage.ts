@@ -35,8 +35,8 @@ export async function breakEngine(options: OutageOptions): Promise<OutageSeen> {
   const stoppedAt = clock.monotonic();
   await wait(options, 'the providers route to turn unhealthy', () => isUnhealthy(api));
   const unhealthyAfterMs = clock.monotonic() - stoppedAt;
-  const refused = journal.creates.length;
-  await wait(options, 'creates to be refused', async () => journal.creates.length > refused);
+  const refused = (): boolean => journal.creates.some(({ sentAt }) => sentAt >= stoppedAt);
+  await wait(options, 'creates to be refused', async () => refused());
   await clock.sleep(Math.max(0, stoppedAt + lengthMs - clock.monotonic()));
 
   const startBeganAt = clock.monotonic();

@@ -27,6 +27,8 @@ export interface LoadOptions {
   readonly pool: number;
   readonly seed: number;
   readonly killEveryMs?: number | undefined;
+  /** How long clients work before they rest and the pool fills up again; ten seconds unless told. */
+  readonly workMs?: number;
   readonly outageMs?: number | undefined;
   /** What the pool may take to be back at its size, and to be gone; then it is a finding. */
   readonly convergeMs: number;
@@ -90,7 +92,8 @@ class LoadRun {
     const { docker } = grounds.engine;
     const everyMs = options.killEveryMs ?? Number.POSITIVE_INFINITY;
     this.#killer = new Killer({ api, docker, random: random.fork(0), clock, everyMs });
-    this.#lulls = new Lulls({ pool, random: random.fork(-1), clock });
+    const { workMs = 10_000 } = options;
+    this.#lulls = new Lulls({ pool, random: random.fork(-1), clock, workMs });
     this.#strays = new StrayWatch(grounds.engine, clock);
     const shared = { api, journal: this.#journal, findings, clock, owners: new Map() };
     this.#clients = Array.from({ length: options.clients }, (_, at) => {

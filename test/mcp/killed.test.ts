@@ -1,23 +1,19 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inParallel } from '../../src/base/parallel.ts';
 import type { PrivateEngine } from '../support/engine.ts';
 import { connect, connectModern, toolText } from '../support/mcp-clients.ts';
 import { startMcpEngine } from '../support/mcp-engine.ts';
+import { hostingTimeout } from '../support/mcp-hosting.ts';
 import { McpProcess } from '../support/mcp-process.ts';
 
 const count = 20;
 
-/** Several at a time: as many as the machine has hands for. */
-async function inTurns<T, R>(all: readonly T[], each: (one: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let at = 0; at < all.length; at += 4) {
-    results.push(...(await Promise.all(all.slice(at, at + 4).map(each))));
-  }
-  return results;
-}
+/** As many at a time as the machine has hands for. */
+const atATime = 4;
 
 // The real server as a process of its own, on an engine of its own, with real gVisor.
-describe('twenty MCP servers', () => {
+describe('twenty MCP servers', hostingTimeout, () => {
   const opened = new AsyncDisposableStack();
   let engine: PrivateEngine;
   let server: McpProcess;
@@ -32,7 +28,7 @@ describe('twenty MCP servers', () => {
     const names = Array.from({ length: count }, (_, at) => `server-${String(at)}`);
     const { rogue } = server.images;
     const body = { image: rogue, resource_limits: { cpu: '0.5', memory: '128M', disk: '100M' } };
-    ids = await inTurns(names, async (name) => {
+    ids = await inParallel(atATime, names, async (name) => {
       const made = await server.hosting.register({ name, ...body });
       await server.traces.remember(made.id);
       return made.id;
@@ -44,14 +40,15 @@ describe('twenty MCP servers', () => {
   afterAll(() => opened.disposeAsync());
 
   const allAnswer = async (): Promise<void> => {
-    const said = await inTurns(ids, async (id) => {
+    const said = await inParallel(atATime, ids, async (id) => {
       await server.hosting.untilHealth(id, 'healthy');
       return server.hosting.tool(id, 'echo', { text: id });
     });
     expect(said).toEqual(ids);
   };
   /** The counter of each, which begins anew with each program. */
-  const counts = (): Promise<string[]> => inTurns(ids, (id) => server.hosting.tool(id, 'counter'));
+  const counts = (): Promise<readonly string[]> =>
+    inParallel(atATime, ids, (id) => server.hosting.tool(id, 'counter'));
 
   test('run on while the server of ours is killed: it finds them alive', async () => {
     expect(await toolText(client, 'counter')).toBe('1');
@@ -105,7 +102,7 @@ describe('twenty MCP servers', () => {
 
   test('come back, new, after a cut of the power', async () => {
     // As many as show it.
-    await inTurns(ids.slice(6), (id) => server.hosting.delete(id));
+    await inParallel(atATime, ids.slice(6), (id) => server.hosting.delete(id));
     ids = ids.slice(0, 6);
     await server.kill();
     await engine.cutPower();
@@ -116,9 +113,9 @@ describe('twenty MCP servers', () => {
   });
 
   test('leave nothing when they are deleted', async () => {
-    await inTurns(ids, (id) => server.hosting.delete(id));
-    await expect.poll(() => server.traces.left(), { timeout: 20_000 }).toEqual([]);
-    expect(await engine.strays()).toEqual([]);
+    await inParallel(atATime, ids, (id) => server.hosting.delete(id));
+    await expect.poll(() => server.traces.left(), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => engine.strays(), { timeout: 60_000 }).toEqual([]);
     expect(await server.hosting.list()).toEqual([]);
   });
 });

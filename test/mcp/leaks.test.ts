@@ -1,14 +1,18 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, toolText } from '../support/mcp-clients.ts';
+import { hostingTimeout } from '../support/mcp-hosting.ts';
 import { McpProcess } from '../support/mcp-process.ts';
 import { childrenOf, openFiles } from '../support/mcp-traces.ts';
 import { startPostgres } from '../support/postgres.ts';
 
 /** `npm run bench:mcp -- cycles` goes through many more of them. */
-const cycles = 20;
+const cycles = 12;
 
-describe('registering and deleting again and again', () => {
+/** What others on this machine hold for a moment, and connections that wait for more requests, are gone by then. */
+const passing = { timeout: 60_000 };
+
+describe('registering and deleting again and again', hostingTimeout, () => {
   const opened = new AsyncDisposableStack();
   let server: McpProcess;
   let database: pg.Client;
@@ -43,21 +47,18 @@ describe('registering and deleting again and again', () => {
   test('leaves containers, volumes, disks, processes, rows and sockets as they were', async () => {
     // What a server opens once and keeps: connections to the database and to the engine.
     for (const number of [1, 2, 3]) await cycle(number);
-    const before = { files: await openFiles(server.pid), children: await childrenOf(server.pid) };
+    const before = await openFiles(server.pid);
     for (let number = 1; number <= cycles; number++) await cycle(number);
-    await expect.poll(() => server.traces.left(), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => server.traces.left(), passing).toEqual([]);
     expect(await rows()).toEqual({ agent_workspaces: 0, mcp_state: 0, kept_volumes: 0 });
-    expect(await childrenOf(server.pid)).toEqual(before.children);
-    const kinds = Object.keys(before.files);
-    await expect
-      .poll(
-        async () => {
-          const files = await openFiles(server.pid);
-          return kinds.filter((kind) => (files[kind] ?? 0) > (before.files[kind] ?? 0));
-        },
-        { timeout: 30_000 },
-      )
-      .toEqual([]);
+    // It keeps one, which starts what it needs besides for as long as that does something.
+    const launcher = expect.stringContaining('launcher-process.ts') as string;
+    await expect.poll(() => childrenOf(server.pid), passing).toEqual([launcher]);
+    const more = async (): Promise<readonly string[]> => {
+      const files = Object.entries(await openFiles(server.pid));
+      return files.filter(([kind, now]) => now > (before[kind] ?? 0)).map(([kind]) => kind);
+    };
+    await expect.poll(more, passing).toEqual([]);
     const { body } = await server.hosting.request('GET', '/mcp/volumes');
     expect(await new Response(body).json()).toEqual({ items: [] });
   });

@@ -1,11 +1,12 @@
 import { CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, connectModern, toolText } from '../support/mcp-clients.ts';
+import { hostingTimeout } from '../support/mcp-hosting.ts';
 import { startMcpScenario } from '../support/mcp-scenario.ts';
 import type { McpScenario } from '../support/mcp-scenario.ts';
 
 // Real servers of the field, from an image as people have them, through the gateway, on real gVisor.
-describe('the reference servers', () => {
+describe('the reference servers', hostingTimeout, () => {
   let scenario: McpScenario;
   beforeAll(async () => {
     scenario = await startMcpScenario();

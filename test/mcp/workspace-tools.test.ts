@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectTo, generations, useTool } from '../api/support/mcp.ts';
 import type { AnyClient } from '../api/support/mcp.ts';
 import { ScenarioServer } from '../scenarios/support.ts';
+import { eventually } from '../support/eventually.ts';
+import { hostingTimeout } from '../support/mcp-hosting.ts';
 
 let server: ScenarioServer;
 beforeAll(async () => {
@@ -17,14 +19,21 @@ async function stdoutOf(client: AnyClient, workspace_id: string, command: string
   return String(structured['stdout']);
 }
 
-/** What runs in the sandbox, as its own kernel tells it. */
-function sleepers(client: AnyClient, workspace_id: string): Promise<string> {
+/** What runs in the sandbox, as its own kernel tells it, once it is these. */
+async function untilSleepers(
+  client: AnyClient,
+  workspace_id: string,
+  expected: readonly string[],
+): Promise<void> {
   const command =
-    "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'sleep 98[76]' || true";
-  return stdoutOf(client, workspace_id, command);
+    "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'sleep 98[76]' | sort -u";
+  await eventually(async () => {
+    const found = await stdoutOf(client, workspace_id, command);
+    expect(found.split('\n').filter((line) => line !== '')).toEqual(expected);
+  });
 }
 
-describe.each(generations)('a client of %s, on gVisor', (generation) => {
+describe.each(generations)('a client of %s, on gVisor', hostingTimeout, (generation) => {
   test('makes a workspace, works in it, cancels what takes too long, and destroys it', async () => {
     await using client = await connectTo(generation, server, '/mcp');
     await client.listTools();
@@ -76,17 +85,10 @@ describe.each(generations)('a client of %s, on gVisor', (generation) => {
     const ended = expect(running).rejects.toThrow();
     await begun.promise;
     expect(heard[0]).toBe('6 bytes: begun');
-    expect((await sleepers(client, workspace_id)).split('\n').sort()).toEqual(
-      expect.arrayContaining(['sleep 986', 'sleep 987']),
-    );
+    await untilSleepers(client, workspace_id, ['sleep 986', 'sleep 987']);
     cancel.abort('no longer wanted');
     await ended;
-    await vi.waitFor(
-      async () => {
-        expect(await sleepers(client, workspace_id)).toBe('');
-      },
-      { timeout: 20_000, interval: 200 },
-    );
+    await untilSleepers(client, workspace_id, []);
 
     const started = await useTool(client, 'start_process', {
       workspace_id,
@@ -97,7 +99,7 @@ describe.each(generations)('a client of %s, on gVisor', (generation) => {
     const output = await useTool(client, 'process_output', { ...place, wait_ms: 60_000 });
     expect(output.structured).toMatchObject({ output: 'up\n', status: 'running' });
     await useTool(client, 'kill_process', { ...place, signal: 'SIGKILL' });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { structured } = await useTool(client, 'process_output', { ...place });
       expect(structured).toMatchObject({ status: 'exited', exit_code: 137 });
     });

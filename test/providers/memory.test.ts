@@ -6,6 +6,7 @@ import { terminateGraceMs } from '../../src/domain/provider.ts';
 import { MemoryProvider } from '../../src/providers/memory/provider.ts';
 import { Conversation, TestSandbox, newSpec, soon } from '../conformance/sandbox.ts';
 import { FakeClock } from '../support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** What the memory provider promises beyond the conformance suite. */
 describe('MemoryProvider', () => {
@@ -90,7 +91,7 @@ describe('MemoryProvider', () => {
     const script = 'for i in $(seq 1 64); do head -c 65536 /dev/zero; echo > "step-$i"; done';
     const process = await sandbox.start(['sh', '-c', script]);
     // By then the queue holds more than it takes, and the rest waits in the pipe and in the command.
-    await vi.waitFor(() => sandbox.read('step-17'), 10_000);
+    await eventually(() => sandbox.read('step-17'));
     expect((await new Conversation(process).end()).stdout).toHaveLength(64 * 65536);
   });
 
@@ -99,7 +100,7 @@ describe('MemoryProvider', () => {
     for await (const event of process.events) {
       if (event.type === 'stdout') break;
     }
-    await vi.waitFor(() => sandbox.read('finished'), 10_000);
+    await eventually(() => sandbox.read('finished'));
   });
 
   test('takes only a name that is safe as a file name', async () => {
@@ -156,10 +157,10 @@ describe('MemoryProvider', () => {
     await sandbox.destroy();
     const observer = new TestSandbox(provider, newSpec('none'));
     await provider.create(observer.spec, soon());
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const alive = await observer.sh('grep -q "^State:[[:space:]]*[RSDTt]" "$1"', status);
       expect(alive.exitCode).not.toBe(0);
-    }, 10_000);
+    });
   });
 
   test('is unhealthy, with a remedy, where it cannot keep files', async () => {

@@ -6,6 +6,7 @@ import { soon } from '../conformance/sandbox.ts';
 import { ScenarioServer } from '../scenarios/support.ts';
 import { sharedRuntimes, startPrivateEngine } from '../support/engine.ts';
 import type { PrivateEngine } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
 import { testHost } from '../support/host.ts';
 import { recordLog } from '../support/log.ts';
 import { verifies } from '../support/verifies.ts';
@@ -47,10 +48,8 @@ describe('the platform that gVisor runs on', () => {
     ['gvisor/linux-without-kvm'],
     'needs no KVM: workspaces run by system call interception, and the log says what KVM is missing for',
     async () => {
-      for (const [name, platform] of [
-        ['runsc', 'systrap'],
-        ['runsc-ptrace', 'ptrace'],
-      ] as const) {
+      const missing = (await lookAtKvm(soon())).state !== 'ok';
+      const works = async (name: string, platform: string): Promise<void> => {
         const recorded = recordLog();
         await using server = await serverUnder(name, recorded);
         const { status, body } = await server.call('POST', '', { network: 'isolated' });
@@ -63,11 +62,13 @@ describe('the platform that gVisor runs on', () => {
         );
         const [provider] = (await server.call('GET', '/providers')).body.providers;
         expect(provider).toMatchObject({ status: 'healthy', details: { platform } });
-        const missing = (await lookAtKvm(soon())).state !== 'ok';
-        await expect
-          .poll(() => recorded.entries().some(({ msg }) => msg === kvmLine))
-          .toBe(missing);
-      }
+        await eventually(() => {
+          expect(recorded.entries().some(({ msg }) => msg === kvmLine)).toBe(missing);
+        });
+      };
+      // One after the other: a trial of the slower one has its deadline, also on a host that is busy otherwise.
+      await works('runsc', 'systrap');
+      await works('runsc-ptrace', 'ptrace');
     },
     180_000,
   );

@@ -164,19 +164,19 @@ describe('an engine that knows no runsc', () => {
   test('one that runs can be used and destroyed, but not resumed, where it is no longer allowed', async () => {
     const settings: Record<string, string> = { WORKSPACE_ALLOW_UNSANDBOXED: 'true' };
     await using own = await start(settings);
-    const ids = [
-      await own.create({ provider: 'docker', network: 'isolated' }),
-      await own.create({ provider: 'docker', network: 'isolated' }),
-    ] as const;
+    const create = (): Promise<string> => own.create({ provider: 'docker', network: 'isolated' });
+    const ids = await Promise.all([create(), create()]);
     await own.call('POST', `/${ids[1]}/stop`);
     await own.restart({ WORKSPACE_ALLOW_UNSANDBOXED: 'false' });
     expect((await own.bash(ids[0], 'echo still')).body.stdout).toBe('still\n');
     const { status, body } = await own.call('POST', `/${ids[1]}/resume`);
     expect([status, body.error.code]).toEqual([503, 'provider_unavailable']);
     expect(body.error.hint).toContain('WORKSPACE_ALLOW_UNSANDBOXED=true');
-    for (const id of ids) {
-      expect((await own.call('DELETE', `/${id}`)).status).toBe(200);
-      expect(await resourcesOf(engine.docker, id)).toEqual([]);
-    }
+    await Promise.all(
+      ids.map(async (id) => {
+        expect((await own.call('DELETE', `/${id}`)).status).toBe(200);
+        expect(await resourcesOf(engine.docker, id)).toEqual([]);
+      }),
+    );
   });
 });

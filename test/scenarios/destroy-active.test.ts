@@ -4,7 +4,8 @@ import { ScenarioServer, everyProvider, resourcesOf } from './support.ts';
 
 const running = 'until [ -e started ]; do sleep 0.05; done';
 
-describe.each(everyProvider)('destroying a workspace in use on %s', (_, settings) => {
+// At once: a command that does not listen is waited for.
+describe.concurrent.each(everyProvider)('destroying a workspace in use on %s', (_, settings) => {
   let server: ScenarioServer;
   beforeAll(async () => {
     server = await ScenarioServer.start(settings);

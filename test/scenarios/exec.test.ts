@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FakeClock } from '../support/clock.ts';
 import { verifies } from '../support/verifies.ts';
 import { ScenarioServer } from './support.ts';
 
 describe('running commands in a gVisor workspace', () => {
+  const clock = new FakeClock(new Date());
   let server: ScenarioServer;
   let id: string;
   beforeAll(async () => {
-    server = await ScenarioServer.start();
+    server = await ScenarioServer.start({}, undefined, clock);
     id = await server.create({ env: { GREETING: 'hello' } });
   });
   afterAll(async () => {
@@ -43,10 +45,13 @@ describe('running commands in a gVisor workspace', () => {
   });
 
   test('ends a command at its timeout, with what it printed until then', async () => {
-    const { body } = await server.call('POST', `/${id}/bash`, {
-      command: 'echo begun; sleep 1000',
-      timeout_ms: 300,
-    });
+    const timeout_ms = 77_000;
+    const command = 'echo begun; touch begun; sleep 1000';
+    const running = server.call('POST', `/${id}/bash`, { command, timeout_ms });
+    await server.bash(id, 'until [ -e begun ]; do sleep 0.05; done');
+    await clock.whenSleepingFor(timeout_ms);
+    await clock.advance(timeout_ms);
+    const { body } = await running;
     expect(body).toMatchObject({
       stdout: 'begun\n',
       timed_out: true,

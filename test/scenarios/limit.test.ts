@@ -32,5 +32,6 @@ describe.each(everyProvider)('the limit of concurrent workspaces on %s', (_, set
       expect((await server.call('POST', `/${first}/resume`)).body.status).toBe('ready');
       expect((await server.call('GET', `/${third}`)).body.status).toBe('ready');
     },
+    180_000,
   );
 });

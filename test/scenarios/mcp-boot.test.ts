@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { hostingTimeout } from '../support/mcp-hosting.ts';
 import { startMcpScenario } from '../support/mcp-scenario.ts';
 import type { McpScenario } from '../support/mcp-scenario.ts';
 import { verifies } from '../support/verifies.ts';
 
-describe('MCP servers over a stop and a start of the Emergent server', () => {
+describe('MCP servers over a stop and a start of the Emergent server', hostingTimeout, () => {
   let scenario: McpScenario;
   beforeAll(async () => {
     scenario = await startMcpScenario({ EMERGENT_MCP_GRACE: '2s' });

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { hostingTimeout } from '../support/mcp-hosting.ts';
 import { startMcpScenario } from '../support/mcp-scenario.ts';
 import type { McpScenario } from '../support/mcp-scenario.ts';
 import { verifies } from '../support/verifies.ts';
 
-describe('the network of MCP servers on gVisor', () => {
+describe('the network of MCP servers on gVisor', hostingTimeout, () => {
   let scenario: McpScenario;
   beforeAll(async () => {
     scenario = await startMcpScenario();

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, connectModern, toolText } from '../support/mcp-clients.ts';
+import { hostingTimeout } from '../support/mcp-hosting.ts';
 import { startMcpScenario } from '../support/mcp-scenario.ts';
 import type { McpScenario } from '../support/mcp-scenario.ts';
 import { verifies } from '../support/verifies.ts';
 
-describe('registering an MCP server', () => {
+describe('registering an MCP server', hostingTimeout, () => {
   let scenario: McpScenario;
   beforeAll(async () => {
     scenario = await startMcpScenario();
@@ -116,9 +117,9 @@ describe('registering an MCP server', () => {
     }
     await traces.remember(id);
     await hosting.delete(id);
-    await expect
-      .poll(async () => (await traces.left()).filter((trace) => trace.includes(id)))
-      .toEqual([]);
+    const left = async (): Promise<readonly string[]> =>
+      (await traces.left()).filter((trace) => trace.includes(id));
+    await expect.poll(left, { timeout: 60_000 }).toEqual([]);
   });
 
   test('keeps volumes of a deleted server where asked to, for the next one of its name', async () => {

@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tool } from '../providers/gvisor/support/disk-state.ts';
 import { startPrivateEngine } from '../support/engine.ts';
 import type { PrivateEngine } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
 import { testHost } from '../support/host.ts';
 import { verifies } from '../support/verifies.ts';
 import { ScenarioServer, diskOf, resourcesOf } from './support.ts';
+import type { Disk } from './support.ts';
 
 const container = (id: string): string => `emergent-${id}`;
 const volume = (id: string): string => `agent-workspace-${id}`;
@@ -84,17 +86,20 @@ describe('the files of a workspace', () => {
   );
 
   test('come back by themselves after a reboot, whatever of container and volume is left', async () => {
-    const ids = { whole: '', stopped: '', noContainer: '', onlyDisk: '' };
-    for (const name of ['whole', 'stopped', 'noContainer', 'onlyDisk'] as const) {
-      ids[name] = await withFile();
-    }
+    const [whole, stopped, noContainer, onlyDisk] = await Promise.all([
+      withFile(),
+      withFile(),
+      withFile(),
+      withFile(),
+    ]);
+    const ids = { whole, stopped, noContainer, onlyDisk };
     await server.call('POST', `/${ids.stopped}/stop`);
     const disks = await Promise.all(Object.values(ids).map((id) => diskOf(server.docker, id)));
     const before = await lastEvent();
     const { docker } = engine;
     await server.restart({}, async () => {
       await engine.cutPower();
-      for (const { mount } of disks) await tool('umount', '--recursive', mount);
+      await Promise.all(disks.map(detach));
       await engine.start();
       for (const id of [ids.noContainer, ids.onlyDisk]) {
         await docker.getContainer(container(id)).remove({ force: true });
@@ -116,16 +121,16 @@ describe('the files of a workspace', () => {
     expect((await server.call('GET', `/${ids.stopped}`)).body.status).toBe('stopped');
     await server.call('POST', `/${ids.stopped}/resume`);
     expect(await look(ids.stopped)).toBe('kept 700\n');
-    for (const id of Object.values(ids)) await server.call('DELETE', `/${id}`);
+    await Promise.all(Object.values(ids).map((id) => server.call('DELETE', `/${id}`)));
   });
 
   test('say exactly what is lost where no disk is left either, and that recovering cannot help', async () => {
     const id = await withFile();
-    const { image, mount } = await diskOf(server.docker, id);
+    const disk = await diskOf(server.docker, id);
     await server.restart({}, async () => {
       await engine.cutPower();
-      await tool('umount', '--recursive', mount);
-      await rm(image);
+      await detach(disk);
+      await rm(disk.image);
       await engine.start();
     });
     await server.event(id, 'workspace.error');
@@ -176,6 +181,14 @@ async function spaceOf({ docker }: PrivateEngine): Promise<{ layers: number; vol
     layers: sizes.reduce((sum, size) => sum + size, 0),
     volumes: (use.Volumes ?? []).length,
   };
+}
+
+/** As a reboot leaves a disk: not mounted, and no loop device knows its file, as soon as the last user has let go. */
+async function detach({ image, mount }: Disk): Promise<void> {
+  await tool('umount', '--recursive', '--lazy', mount);
+  await eventually(async () => {
+    expect((await loopFiles()).filter((file) => file.startsWith(image))).toEqual([]);
+  });
 }
 
 async function loopFiles(): Promise<readonly string[]> {

@@ -28,13 +28,13 @@ test('the first steps of the README do what it shows', async () => {
   const { stdout } = await promisify(execFile)('bash', ['-euc', script], {
     cwd: root,
     env: { ...process.env, EMERGENT_URL: server.url, EMERGENT_TOKEN: server.token },
-    timeout: 60_000,
+    timeout: 150_000,
   });
   const printed = stdout.split('#end\n').slice(0, -1);
   expect(steps.map(({ command }, index) => [command, lines(printed[index] ?? '')])).toEqual(
     steps.map(({ command, output }) => [command, output.filter((line) => !isNote(line))]),
   );
-});
+}, 180_000);
 
 function section(markdown: string, title: string): string {
   return markdown.split(/^## /m).find((part) => part.startsWith(title)) ?? '';

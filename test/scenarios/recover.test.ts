@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FakeClock } from '../support/clock.ts';
 import { testHost } from '../support/host.ts';
 import { ScenarioServer, resourcesOf } from './support.ts';
 
@@ -38,11 +39,22 @@ describe('recovering a workspace on gVisor', () => {
   });
 
   test('a container that ended by itself is started again, and its events say why', async () => {
+    const clock = new FakeClock(new Date());
+    await using server = await ScenarioServer.start({}, undefined, clock);
     const id = await server.create();
     await server.bash(id, 'printf kept > file');
-    await server.docker.getContainer(`emergent-${id}`).kill();
+    // The reconciler has looked, and does so again in a minute, or when it is told that something is out of order.
+    await clock.advance(0);
+    await clock.whenSleepingFor(1_000);
+    await clock.advance(1_000);
+    await clock.whenSleepingFor(59_000);
+    const container = server.docker.getContainer(`emergent-${id}`);
+    await container.kill();
+    await container.wait();
     const { status, body } = await server.bash(id, 'true');
     expect([status, body.error.code]).toEqual([503, 'sandbox_unreachable']);
+    await clock.whenSleepingFor(0);
+    await clock.advance(0);
     const { actor, detail } = await server.event(id, 'workspace.resuming');
     expect(actor).toBe('reconciler');
     expect(detail['reason']).toContain('its sandbox does not run (exited with code 137');

@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventsOf } from '../api/support/sse.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { testHost } from '../support/host.ts';
+import { prepareDataDir } from '../support/prepared-data-dir.ts';
 import { ServerProcess } from '../support/server-process.ts';
 
 interface ProcessBody {
@@ -27,7 +29,7 @@ const command =
 const large = '0123456789abcde\n'.repeat(3_000_000 / 16);
 
 // The real server as a process of its own, on real gVisor.
-describe('a server killed in the middle of a command', () => {
+describe('a server killed in the middle of a command', { timeout: 180_000 }, () => {
   const started = new AsyncDisposableStack();
   const token = randomBytes(24).toString('hex');
   let url: string;
@@ -48,7 +50,7 @@ describe('a server killed in the middle of a command', () => {
         authorization: `Bearer ${token}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(120_000),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   const call = async (
@@ -74,6 +76,8 @@ describe('a server killed in the middle of a command', () => {
     await testHost();
     const directory = await mkdtemp(join(tmpdir(), 'emergent-killed-'));
     started.defer(() => rm(directory, { recursive: true, force: true }));
+    const data = join(directory, 'data');
+    await prepareDataDir(data);
     const port = await freePort();
     url = `http://127.0.0.1:${String(port)}`;
     spawn = () =>
@@ -81,7 +85,7 @@ describe('a server killed in the middle of a command', () => {
         log: join(directory, 'log'),
         env: {
           EMERGENT_ADMIN_TOKEN: token,
-          EMERGENT_DATA_DIR: join(directory, 'data'),
+          EMERGENT_DATA_DIR: data,
           EMERGENT_LOG_LEVEL: 'warn',
           EMERGENT_PORT: String(port),
         },
@@ -110,7 +114,7 @@ describe('a server killed in the middle of a command', () => {
     const soFar = await call(200, 'GET', `/${id}/processes/${process}/output`);
     expect(soFar.length).toBeGreaterThanOrEqual(seenBytes);
     expect(soFar.startsWith(large)).toBe(true);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await inspect(process)).output_bytes).toBeGreaterThan(soFar.length);
     });
 
@@ -133,13 +137,15 @@ describe('a server killed in the middle of a command', () => {
     const streaming = await request('POST', `/${id}/bash`, { command }, 'text/event-stream');
     let process = '';
     let seen = 0;
+    let restarted: Promise<void> | undefined;
     const reading = (async () => {
       for await (const { event, data } of eventsOf(streaming)) {
         if (event === 'start') process = String(data['process_id']);
         if (event === 'stdout') seen += String(data['text']).length;
         if (event === 'result') throw new Error('the command ended before the server was killed');
-        // Past the large part: it is counting.
-        if (seen > large.length + 20) await killAndRestart();
+        // Past the large part: it is counting. What has come until then is still read.
+        if (seen > large.length + 20) restarted ??= killAndRestart();
+        await restarted;
       }
     })();
     await expect(reading).rejects.toThrow(/terminated|socket|closed/);

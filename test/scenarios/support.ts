@@ -9,7 +9,9 @@ import { loadConfig } from '../../src/config.ts';
 import { serve } from '../../src/main.ts';
 import type { HostFacts, RunningServer } from '../../src/main.ts';
 import { eventsOf } from '../api/support/sse.ts';
+import type { FakeClock } from '../support/clock.ts';
 import { testHost } from '../support/host.ts';
+import { prepareDataDir } from '../support/prepared-data-dir.ts';
 
 /** What scenarios look at in answers of any kind; the API tests check the shapes of each. */
 export interface AnswerBody {
@@ -105,6 +107,7 @@ export class ScenarioServer implements AsyncDisposable {
     changes: ScenarioChanges = {},
   ): Promise<ScenarioServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'emergent-scenario-'));
+    await prepareDataDir(dataDir);
     const env = {
       EMERGENT_DATA_DIR: dataDir,
       EMERGENT_PORT: '0',
@@ -190,7 +193,7 @@ export class ScenarioServer implements AsyncDisposable {
     await this.call('PATCH', '/pool', { size: 0 });
     for (const query of ['', '?status=warm']) {
       const { body } = await this.call('GET', query);
-      for (const { id } of body.items) await this.call('DELETE', `/${id}`);
+      await Promise.all(body.items.map(({ id }) => this.call('DELETE', `/${id}`)));
     }
     await this.#running[Symbol.asyncDispose]();
     await rm(this.#dataDir, { recursive: true, force: true });
@@ -205,6 +208,17 @@ async function start(
   return serve(loadConfig(env), { ...(await testHost()), ...host }, clock, log);
 }
 
+/** The pause between two looks of the reaper, which nobody else makes. */
+const reaperPauseMs = 30_000;
+
+/** Lets time pass on a server's clock, and its reaper look once when it has passed. */
+export async function passTime(clock: FakeClock, ms: number): Promise<void> {
+  await clock.advance(ms);
+  await clock.whenSleepingFor(reaperPauseMs);
+  await clock.advance(reaperPauseMs);
+  await clock.whenSleepingFor(reaperPauseMs);
+}
+
 /** Every container and volume that carries the workspace's label. */
 export async function resourcesOf(docker: Docker, id: string): Promise<string[]> {
   const filters = { label: [`dev.emergent.workspace=${id}`] };
@@ -216,11 +230,13 @@ export async function resourcesOf(docker: Docker, id: string): Promise<string[]>
   ].toSorted();
 }
 
+export interface Disk {
+  readonly image: string;
+  readonly mount: string;
+}
+
 /** The disk below the volume of a workspace, in mode `loop`. */
-export async function diskOf(
-  docker: Docker,
-  id: string,
-): Promise<{ readonly image: string; readonly mount: string }> {
+export async function diskOf(docker: Docker, id: string): Promise<Disk> {
   const { Labels: labels } = await docker.getVolume(`agent-workspace-${id}`).inspect();
   const mount = dirname(labels['dev.emergent.disk-files'] ?? '');
   return { mount, image: join(dirname(dirname(mount)), `${id}.img`) };

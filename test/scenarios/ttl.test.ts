@@ -1,38 +1,36 @@
 import pg from 'pg';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { encodeMcpConfig } from '../../src/store/mcp/config.ts';
 import { mcpConfig } from '../store/fixtures/mcp-servers.ts';
 import { FakeClock } from '../support/clock.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { verifies } from '../support/verifies.ts';
-import { ScenarioServer, everyProvider, resourcesOf } from './support.ts';
+import { ScenarioServer, everyProvider, passTime, resourcesOf } from './support.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const thirtyDays = 30 * 24 * hour;
 
-/** The server's loops: activity, reaper, reconciler, MCP host. */
-const loops = 4;
-
-/** Lets time pass, and the reaper look once more when it has; `others` sleep beside the server's loops. */
-async function passTime(clock: FakeClock, ms: number, others = 0): Promise<void> {
-  await clock.advance(ms);
-  await clock.whenSleeping(loops + others);
-  await clock.advance(minute);
-}
-
 describe.each(everyProvider)('time to live on %s', (_, settings) => {
+  let clock: FakeClock;
+  let server: ScenarioServer;
+  beforeAll(async () => {
+    clock = new FakeClock(new Date());
+    server = await ScenarioServer.start(settings, undefined, clock);
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
   verifies(
     ['lifecycle/workspace-expires-after-ttl'],
     'what was not used for so long is destroyed, running or stopped, and the cleanup is logged',
     async () => {
-      const clock = new FakeClock(new Date());
-      await using server = await ScenarioServer.start(settings, undefined, clock);
-      const [ready, stopped] = [
-        await server.create({ ttl_seconds: 3600 }),
-        await server.create({ ttl_seconds: 3600 }),
-      ];
-      const kept = await server.create({ ttl_seconds: 7200 });
+      const [ready, stopped, kept] = await Promise.all([
+        server.create({ ttl_seconds: 3600 }),
+        server.create({ ttl_seconds: 3600 }),
+        server.create({ ttl_seconds: 7200 }),
+      ]);
       await server.call('POST', `/${stopped}/stop`);
       await passTime(clock, hour);
       for (const id of [ready, stopped]) {
@@ -48,8 +46,6 @@ describe.each(everyProvider)('time to live on %s', (_, settings) => {
   );
 
   test('an operation in progress holds it off', async () => {
-    const clock = new FakeClock(new Date());
-    await using server = await ScenarioServer.start(settings, undefined, clock);
     const id = await server.create({ ttl_seconds: 60 });
     const running = server.call('POST', `/${id}/bash`, {
       command: 'touch started; until [ -e enough ]; do sleep 0.05; done',
@@ -68,8 +64,6 @@ describe.each(everyProvider)('time to live on %s', (_, settings) => {
     ['lifecycle/active-workspace-ttl-extension'],
     'every tool operation moves last_used_at to now and expires_at 30 days ahead',
     async () => {
-      const clock = new FakeClock(new Date());
-      await using server = await ScenarioServer.start(settings, undefined, clock);
       const id = await server.create();
       const times = async (): Promise<readonly number[]> => {
         const { body } = await server.call('GET', `/${id}`);
@@ -106,17 +100,17 @@ describe('time to live', () => {
       await using server = await ScenarioServer.start(settings, undefined, clock);
       const mcp = await server.create({ ttl_seconds: 3600 });
       const agent = await server.create({ ttl_seconds: 3600 });
+      await server.call('POST', `/${mcp}/stop`);
       await execute(
         url,
         `update kb.agent_workspaces
             set container_type = 'mcp_server', lifecycle = 'persistent', expires_at = null,
                 ttl_seconds = null, created_at = '2020-01-01', last_used_at = '2020-01-01',
-                mcp_config = $2, status = 'stopped', desired_state = 'stopped'
-          where id = $1`,
+                mcp_config = $2
+          where id = $1 and status = 'stopped' and desired_state = 'stopped'`,
         [mcp, encodeMcpConfig(mcpConfig()) ?? ''],
       );
-      // On PostgreSQL there is the server's sign of life; and somebody looks after the MCP server.
-      await passTime(clock, hour, 2);
+      await passTime(clock, hour);
       await server.event(agent, 'workspace.destroyed');
       expect((await server.call('GET', `/${mcp}`)).body).toMatchObject({
         status: 'stopped',

@@ -90,14 +90,18 @@ describe('two servers on one PostgreSQL', () => {
       const running = `status in ('creating', 'ready', 'resuming')`;
       const sampled: number[] = [];
       const over = new AbortController();
-      const sampling = (async () => {
-        while (!over.signal.aborted) sampled.push(await count(running));
-      })();
-
-      // In hand: answered with 201, its destroy not yet asked for.
+      // In hand: answered with 201, its destroy not yet asked for. The first ten are, until they have been counted.
       let inHand = 0;
       let most = 0;
       const full = Promise.withResolvers<void>();
+      const sampling = (async () => {
+        while (!over.signal.aborted) {
+          const isFull = inHand === limit;
+          sampled.push(await count(running));
+          if (isFull) full.resolve();
+        }
+      })();
+
       const attempt = async (number: number): Promise<Reply> => {
         const [first, second] = servers;
         const [one, other] = number % 2 === 0 ? [first, second] : [second, first];
@@ -105,7 +109,6 @@ describe('two servers on one PostgreSQL', () => {
         if (reply.status !== 201) return reply;
         inHand += 1;
         most = Math.max(most, inHand);
-        if (inHand === limit) full.resolve();
         await full.promise;
         inHand -= 1;
         // Every other one by the server that did not make it.
@@ -145,12 +148,13 @@ describe('two servers on one PostgreSQL', () => {
     'each expired workspace is destroyed once, though both servers look for them',
     async () => {
       await sql.query('truncate kb.workspace_events');
-      // Claims take a moment each, so that those of both servers overlap; who claimed what is noted apart.
+      // Claims take a moment each, so that those of both servers overlap; as long as one of them has not come yet, so
+      // much that it comes before the other has claimed all. Who claimed what is noted apart.
       await sql.query(`
         create table claims (id uuid, operator integer);
         create function note_claim() returns trigger language plpgsql as $$
           begin
-            perform pg_sleep(0.1);
+            perform pg_sleep(case when (select count(distinct operator) from claims) < 2 then 0.4 else 0.01 end);
             insert into claims values (new.id, new.operator);
             return null;
           end $$;

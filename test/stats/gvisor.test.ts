@@ -4,13 +4,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SandboxRef } from '../../src/domain/provider.ts';
 import { ContainerEngine } from '../../src/providers/gvisor/container-engine.ts';
 import { ContainerProvider } from '../../src/providers/gvisor/provider.ts';
 import { cgroupMounts, placesOf } from '../../src/providers/gvisor/stats/cgroup-mounts.ts';
 import { soon } from '../conformance/sandbox.ts';
 import { Installation } from '../providers/gvisor/support/installation.ts';
+import { eventually } from '../support/eventually.ts';
 
 const MiB = 2 ** 20;
 
@@ -34,10 +35,16 @@ describe('stats of a sandbox under gVisor', () => {
   };
   const freeze = async (ref: SandboxRef): Promise<AsyncDisposable> => {
     const { version, freezer } = await groupsOf(ref);
-    const [file, on, off] =
-      version === 1 ? ['freezer.state', 'FROZEN', 'THAWED'] : ['cgroup.freeze', '1', '0'];
+    const [file, on, off, told, frozen] =
+      version === 1
+        ? ['freezer.state', 'FROZEN', 'THAWED', 'freezer.state', /^FROZEN$/m]
+        : ['cgroup.freeze', '1', '0', 'cgroup.events', /^frozen 1$/m];
     const path = join(freezer, file);
     await writeFile(path, on);
+    // Its threads stop one after the other.
+    await eventually(async () => {
+      expect(await readFile(join(freezer, told), 'utf8')).toMatch(frozen);
+    });
     return { [Symbol.asyncDispose]: () => writeFile(path, off) };
   };
 
@@ -52,14 +59,8 @@ describe('stats of a sandbox under gVisor', () => {
       expect(frozen).toMatchObject({ frozen: true, processes: 0 });
       expect(frozen.memoryBytes).toBeLessThanOrEqual(before.memoryBytes ?? Number.NaN);
       expect(frozen.diskBytes).toBe(before.diskBytes);
-      // Its threads stop one after the other.
-      await vi.waitFor(async () => {
-        const [one, other] = [
-          await installation.provider.stats(spec, soon()),
-          await installation.provider.stats(spec, soon()),
-        ];
-        expect(other.cpuSeconds).toBe(one.cpuSeconds);
-      }, 10_000);
+      const again = await installation.provider.stats(spec, soon());
+      expect(again.cpuSeconds).toBe(frozen.cpuSeconds);
 
       // Another server has nothing that the sandbox said.
       await using restarted = installation.restarted();
@@ -76,14 +77,14 @@ describe('stats of a sandbox under gVisor', () => {
     await using idle = await Installation.make(undefined, { idleFreezeMs: 300 });
     await using sandbox = await idle.created();
     const stats = () => idle.provider.stats(sandbox.spec, soon());
-    await vi.waitFor(
-      async () => {
-        expect(await stats()).toMatchObject({ frozen: true, processes: 0 });
-      },
-      { timeout: 30_000, interval: 50 },
-    );
-    const [first, second] = [await stats(), await stats()];
-    expect(first).toMatchObject({ frozen: true, cpuSeconds: second.cpuSeconds });
+    await eventually(async () => {
+      expect(await stats()).toMatchObject({ frozen: true, processes: 0 });
+    });
+    // The threads of its kernel stop one after the other.
+    await eventually(async () => {
+      const [first, second] = [await stats(), await stats()];
+      expect(first).toMatchObject({ frozen: true, cpuSeconds: second.cpuSeconds });
+    });
     expect((await sandbox.run(['echo', 'awake'])).stdout.toString()).toBe('awake\n');
   });
 

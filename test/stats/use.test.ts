@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ScenarioServer, everyProvider } from '../scenarios/support.ts';
+import { eventually } from '../support/eventually.ts';
 
 const MiB = 2 ** 20;
 
@@ -41,13 +42,10 @@ describe.each(everyProvider)('what a workspace uses, on %s', (name, settings) =>
   const running = async (command: string, where = id): Promise<AsyncDisposable> => {
     const { body } = await server.call('POST', `/${where}/processes`, { command });
     const path = `/${where}/processes/${body.id}`;
-    await vi.waitFor(
-      async () => {
-        const { body: info } = await server.call('GET', path);
-        expect(info).toMatchObject({ status: 'running', output_bytes: 3 });
-      },
-      { timeout: 30_000, interval: 50 },
-    );
+    await eventually(async () => {
+      const { body: info } = await server.call('GET', path);
+      expect(info).toMatchObject({ status: 'running', output_bytes: 3 });
+    });
     return {
       async [Symbol.asyncDispose]() {
         const sent = await fetch(`${server.url}/api/v1/agent/workspaces${path}/signal`, {
@@ -84,16 +82,13 @@ describe.each(everyProvider)('what a workspace uses, on %s', (name, settings) =>
     {
       await using _busy = await running('echo up; while :; do :; done', fresh);
       expect((await use(fresh)).cpu_percent).not.toBeNull();
-      // How much it gets of a host that others use too is not for us to say.
-      await vi.waitFor(
-        async () => {
-          expect((await use(fresh)).cpu_percent).toBeGreaterThan(20);
-        },
-        { timeout: 30_000, interval: 200 },
-      );
-      const { cpu_percent: percent, cpu_seconds: seconds } = await use(fresh);
-      expect(seconds).toBeGreaterThan(0);
-      if (limited) expect(percent).toBeLessThan(90);
+      // How much it gets of a host that others use too is not for us to say; nor how late that reads the time.
+      await eventually(async () => {
+        const { cpu_percent: percent, cpu_seconds: seconds } = await use(fresh);
+        expect(seconds).toBeGreaterThan(0);
+        expect(percent).toBeGreaterThan(5);
+        if (limited) expect(percent).toBeLessThan(90);
+      });
     }
     await server.call('DELETE', `/${fresh}`);
   });
@@ -102,38 +97,29 @@ describe.each(everyProvider)('what a workspace uses, on %s', (name, settings) =>
     const before = (await use()).memory_bytes ?? Number.NaN;
     const program = `b=b"x"*(200<<20); print("up", flush=True); import time; time.sleep(1000)`;
     await using _hog = await running(`exec python3 -c '${program}'`);
-    await vi.waitFor(
-      async () => {
-        const held = ((await use()).memory_bytes ?? Number.NaN) - before;
-        expect(held).toBeGreaterThan(190 * MiB);
-        expect(held).toBeLessThan(300 * MiB);
-      },
-      { timeout: 20_000, interval: 200 },
-    );
+    await eventually(async () => {
+      const held = ((await use()).memory_bytes ?? Number.NaN) - before;
+      expect(held).toBeGreaterThan(190 * MiB);
+      expect(held).toBeLessThan(300 * MiB);
+    });
   });
 
   test('processes are counted, whoever started them', async () => {
     const sleeps = Array.from({ length: 7 }, () => 'sleep 1000 &').join(' ');
     await using _many = await running(`${sleeps} echo up; wait`);
-    await vi.waitFor(
-      async () => {
-        expect((await use()).processes).toBe(8);
-      },
-      { timeout: 20_000, interval: 200 },
-    );
+    await eventually(async () => {
+      expect((await use()).processes).toBe(8);
+    });
   });
 
   test('what is written shows on the disk, also while it is stopped', async () => {
     const before = (await use()).disk_bytes ?? Number.NaN;
-    await server.bash(id, 'head -c 104857600 /dev/urandom > large && sync');
-    await vi.waitFor(
-      async () => {
-        const written = ((await use()).disk_bytes ?? Number.NaN) - before;
-        expect(written).toBeGreaterThanOrEqual(100 * MiB);
-        expect(written).toBeLessThan(110 * MiB);
-      },
-      { timeout: 20_000, interval: 200 },
-    );
+    await server.bash(id, 'head -c 104857600 /dev/urandom > large && sync large');
+    await eventually(async () => {
+      const written = ((await use()).disk_bytes ?? Number.NaN) - before;
+      expect(written).toBeGreaterThanOrEqual(100 * MiB);
+      expect(written).toBeLessThan(110 * MiB);
+    });
     expect((await server.call('POST', `/${id}/stop`)).status).toBe(200);
     const stopped = await use();
     expect(stopped).toMatchObject({

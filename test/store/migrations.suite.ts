@@ -205,7 +205,8 @@ export function migrationTests(subject: () => Subject): void {
          from unnest(array['workspace.creating', 'provider.healthy', 'pool.resized']) type`,
     );
     const events = await store.events.list({ limit: 10 });
-    expect(await run(migrations)).toEqual(['mcp-servers']);
+    expect(await run(migrations.slice(0, 5))).toEqual(['mcp-servers']);
+    await run(migrations);
     const rows = await store.workspaces.all();
     expect(rows).toHaveLength(types.length);
     for (const row of rows) {

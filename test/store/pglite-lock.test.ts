@@ -1,15 +1,16 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
 import { recordLog } from '../support/log.ts';
+import { prepareDataDir } from '../support/prepared-data-dir.ts';
 
 const program = fileURLToPath(new URL('fixtures/hold-store.ts', import.meta.url));
 
@@ -22,8 +23,8 @@ class Holder {
   readonly #reader: Interface;
   readonly #ended: Promise<unknown>;
 
-  constructor(dataDir: string) {
-    this.#child = spawn(process.execPath, [program, dataDir], {
+  constructor(dataDir: string, firstStart: 'endless' | 'usual') {
+    this.#child = spawn(process.execPath, [program, dataDir, firstStart], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     this.#reader = createInterface({ input: this.#child.stdout });
@@ -54,25 +55,19 @@ class Holder {
   }
 }
 
-describe('PGlite directory', () => {
+// Every opener is a process of its own: seconds of processor time.
+describe('PGlite directory', { timeout: 180_000 }, () => {
   const log = recordLog().log;
-  let prepared = '';
   let dataDir = '';
   const holders: Holder[] = [];
-  const hold = (): Holder => {
-    const holder = new Holder(dataDir);
+  const hold = (firstStart: 'endless' | 'usual' = 'usual'): Holder => {
+    const holder = new Holder(dataDir, firstStart);
     holders.push(holder);
     return holder;
   };
-  // Copying finished files is far cheaper than making them anew.
-  beforeAll(async () => {
-    prepared = await mkdtemp(join(tmpdir(), 'emergent-prepared-'));
-    await (await openStore({ dataDir: prepared, log }))[Symbol.asyncDispose]();
-  });
-  afterAll(() => rm(prepared, { recursive: true, force: true }));
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'emergent-lock-'));
-    await cp(prepared, dataDir, { recursive: true });
+    await prepareDataDir(dataDir);
   });
   afterEach(async () => {
     await Promise.all(holders.splice(0).map((holder) => holder.kill()));
@@ -101,10 +96,10 @@ describe('PGlite directory', () => {
 
   test('a killed holder leaves the lock free and every acknowledged row in place', async () => {
     const holder = hold();
-    await holder.line(200);
+    await holder.line(50);
     await holder.kill();
     const acknowledged = holder.lines.flatMap(({ inserted }) => (inserted ? [inserted] : []));
-    expect(acknowledged.length).toBeGreaterThanOrEqual(200);
+    expect(acknowledged.length).toBeGreaterThanOrEqual(50);
 
     await using store = await openStore({ dataDir, log });
     const { items } = await store.workspaces.list({ limit: 100_000 });
@@ -137,13 +132,13 @@ describe('PGlite directory', () => {
 
   test('a kill during the first start leaves nothing that the next start stumbles over', async () => {
     await rm(join(dataDir, 'pglite'), { recursive: true });
-    const holder = hold();
+    const holder = hold('endless');
     const started = join(dataDir, 'pglite.unfinished', 'PG_VERSION');
     await vi.waitFor(
       () => {
         expect(existsSync(started)).toBe(true);
       },
-      { timeout: 60_000, interval: 5 },
+      { timeout: 120_000, interval: 5 },
     );
     await holder.kill();
     expect(existsSync(join(dataDir, 'pglite'))).toBe(false);

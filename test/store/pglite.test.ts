@@ -6,6 +6,7 @@ import type { Database, Row } from '../../src/store/database.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openPglite } from '../../src/store/pglite.ts';
 import { recordLog } from '../support/log.ts';
+import { prepareDataDir } from '../support/prepared-data-dir.ts';
 import { put } from './fixtures/workspaces.ts';
 import { storeSuite } from './suite.ts';
 
@@ -13,7 +14,9 @@ const directory = await mkdtemp(join(tmpdir(), 'emergent-store-'));
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 storeSuite('PGlite', async () => {
-  const database = await openPglite({ dataDir: join(directory, 'suite') });
+  const dataDir = join(directory, 'suite');
+  await prepareDataDir(dataDir);
+  const database = await openPglite({ dataDir });
   // There is one session; the first server's store closes it.
   const again = { ...database, close: () => Promise.resolve() };
   return { database, again: () => Promise.resolve(again) };
@@ -22,6 +25,7 @@ storeSuite('PGlite', async () => {
 describe('PGlite', () => {
   test('rows outlive the process that wrote them', async () => {
     const options = { dataDir: join(directory, 'reopen'), log: recordLog().log };
+    await prepareDataDir(options.dataDir);
     const first = await openStore(options);
     expect(await first.describe()).toMatch(/^PGlite \d+\.\d+ in .+\/reopen\/pglite$/);
     const row = await put(first);
@@ -46,7 +50,7 @@ describe('PGlite', () => {
     const open = async (): Promise<Database & AsyncDisposable> => {
       const database = await openPglite({
         dataDir: join(directory, 'reopen'),
-        deadlines: { turnMs: 100, connectMs: 100, queryMs: 100, closeMs: 10_000 },
+        deadlines: { turnMs: 100, connectMs: 100, queryMs: 100, closeMs: 60_000 },
       });
       return { ...database, [Symbol.asyncDispose]: () => database.close() };
     };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untriedMcpState } from '../../src/domain/mcp.ts';
 import type { Store } from '../../src/domain/store.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -7,6 +7,7 @@ import { McpNames } from '../../src/store/mcp/names.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { FakeClock } from '../support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { recordLog } from '../support/log.ts';
 import { startPostgres, type PostgresServer } from '../support/postgres.ts';
 import { fullState, mcpServer, newMcpServer } from './fixtures/mcp-servers.ts';
@@ -19,10 +20,6 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 const none = new Set();
-
-/** Long enough for a loaded machine; what is waited for comes at once on others. */
-const eventually = (check: () => Promise<void>): Promise<void> =>
-  vi.waitFor(check, { timeout: 30_000 });
 
 /** What only sessions that overlap, or are cut, can show. */
 describe('hosting on PostgreSQL', () => {
@@ -59,7 +56,8 @@ describe('hosting on PostgreSQL', () => {
     const url = await server.cloneDatabase();
     const clock = new FakeClock();
     await using stays = await open(url);
-    await using other = await open(url, clock);
+    const { log, entries } = recordLog();
+    await using other = await openStore({ databaseUrl: url, dataDir: '', log, clock });
     await using database = openDatabase(url);
     const { id } = await put(other, mcpServer());
     await other.mcp.claimHosting([id]);
@@ -68,8 +66,12 @@ describe('hosting on PostgreSQL', () => {
     await eventually(async () => {
       expect(await stays.mcp.claimHosting([id])).toEqual(new Set([id]));
     });
-    await clock.whenSleeping();
-    await clock.advance(100);
+    await eventually(async () => {
+      await clock.advance(100);
+      expect(entries().map(({ msg }) => msg)).toContain(
+        'this server shows itself alive in the database again',
+      );
+    });
     expect(await other.mcp.saveState(id, untriedMcpState)).toBe(false);
     await other.mcp.releaseHosting([id]);
     expect(await other.mcp.claimHosting([id])).toEqual(none);

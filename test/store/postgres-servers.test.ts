@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Store } from '../../src/domain/store.ts';
-import type { Database } from '../../src/store/database.ts';
+import { defaultDeadlines, type Database } from '../../src/store/database.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { touchWorkspace } from '../../src/store/workspaces/touch.ts';
 import { FakeClock } from '../support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { recordLog } from '../support/log.ts';
 import { startPostgres, type PostgresServer } from '../support/postgres.ts';
 import { listenFor } from './fixtures/listener.ts';
@@ -15,17 +16,18 @@ beforeAll(async () => {
   server = await startPostgres();
 });
 afterAll(() => server[Symbol.asyncDispose]());
+afterEach(() => {
+  vi.useRealTimers();
+});
 
-/** Long enough for a loaded machine; what is waited for comes at once on others. */
-const eventually = (check: () => void | Promise<void>): Promise<void> =>
-  vi.waitFor(check, { timeout: 30_000 });
+const back = 'this server shows itself alive in the database again';
 
 /** What only several servers on one PostgreSQL can show. */
 describe('several servers on one PostgreSQL', () => {
   const open = (databaseUrl: string, clock = new FakeClock()): Promise<Store> =>
     openStore({ databaseUrl, dataDir: '', log: recordLog().log, clock });
-  const openDatabase = (url: string): Database & AsyncDisposable => {
-    const database = openPostgres({ url, log: recordLog().log });
+  const openDatabase = (url: string, deadlines = defaultDeadlines): Database & AsyncDisposable => {
+    const database = openPostgres({ url, log: recordLog().log, deadlines });
     return { ...database, [Symbol.asyncDispose]: () => database.close() };
   };
   /** Cuts the connection by which a server shows itself alive, as a broken network would. */
@@ -81,15 +83,18 @@ describe('several servers on one PostgreSQL', () => {
       const url = await server.cloneDatabase();
       await using stays = await open(url);
       const clock = new FakeClock();
-      await using other = await open(url, clock);
+      const { log, entries } = recordLog();
+      await using other = await openStore({ databaseUrl: url, dataDir: '', log, clock });
       await using database = openDatabase(url);
       const row = await put(other);
       await cut(database, row.id);
       await eventually(async () => {
         expect(await stays.workspaces.takeOver()).toEqual([row]);
       });
-      await clock.whenSleeping();
-      await clock.advance(100);
+      await eventually(async () => {
+        await clock.advance(100);
+        expect(entries().map(({ msg }) => msg)).toContain(back);
+      });
       const late = change(['creating'], 'ready', { own: true });
       expect(await other.workspaces.transition(row.id, late)).toBeUndefined();
       expect(await stays.workspaces.transition(row.id, late)).toHaveProperty('id');
@@ -121,7 +126,6 @@ describe('several servers on one PostgreSQL', () => {
         await clocks[0].advance(1_000);
       }
       await server.start();
-      const back = 'this server shows itself alive in the database again';
       await eventually(async () => {
         await clocks[0].advance(5_000);
         expect(messages(0)).toContain(back);
@@ -157,23 +161,23 @@ describe('several servers on one PostgreSQL', () => {
       const clock = new FakeClock();
       const { log, entries } = recordLog();
       const messages = (): readonly string[] => entries().map(({ msg }) => msg);
-      const database = openPostgres({
-        url: relay.url('postgresql://emergent@host/postgres'),
-        log,
-        clock,
-        deadlines: { turnMs: 1_000, connectMs: 5_000, queryMs: 1_000, closeMs: 1_000 },
-      });
+      const url = relay.url('postgresql://emergent@host/postgres');
+      const database = openPostgres({ url, log, clock });
       await using _closing = { [Symbol.asyncDispose]: () => database.close() };
       await using lock = await database.hold(1, 2);
       expect(lock.settled()).toBe(true);
       relay.fallSilent();
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      await clock.whenSleeping();
       await clock.advance(15_000);
-      await eventually(() => {
-        expect(lock.settled()).toBe(false);
-      });
+      // The question whether it lives is not answered, and then not the farewell either.
+      await vi.advanceTimersByTimeAsync(defaultDeadlines.queryMs + 1_000);
+      expect(lock.settled()).toBe(false);
+      await vi.advanceTimersByTimeAsync(defaultDeadlines.closeMs);
+      vi.useRealTimers();
       await eventually(async () => {
         await clock.advance(5_000);
-        expect(messages()).toContain('this server shows itself alive in the database again');
+        expect(messages()).toContain(back);
       });
       await clock.advance(30_000);
       expect(lock.settled()).toBe(true);
@@ -205,26 +209,30 @@ describe('several servers on one PostgreSQL', () => {
   });
 
   test('1,000 queries at once wait for a connection; none takes that for an absent database', async () => {
-    const database = openPostgres({
-      url: await server.createDatabase(),
-      log: recordLog().log,
-      deadlines: { turnMs: 60_000, connectMs: 500, queryMs: 10_000, closeMs: 5_000 },
-    });
-    await using _closing = { [Symbol.asyncDispose]: () => database.close() };
-    // Ten connections that are busy for 20 ms each make a line of 2 s.
-    const answers = await Promise.all(
-      Array.from({ length: 1_000 }, () => database.query('select pg_sleep(0.02)')),
+    await using database = openDatabase(await server.createDatabase());
+    const gate = Promise.withResolvers<void>();
+    const working = Array.from({ length: 10 }, () => Promise.withResolvers<void>());
+    const busy = working.map(({ resolve }) =>
+      database.transaction(60_000, async () => {
+        resolve();
+        await gate.promise;
+      }),
     );
-    expect(answers).toHaveLength(1_000);
+    await Promise.all(working.map(({ promise }) => promise));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const line = Array.from({ length: 1_000 }, () => database.query('select 1'));
+    const answered = expect(Promise.all(line)).resolves.toHaveLength(1_000);
+    // Longer than making a connection may take, shorter than the wait for one.
+    await vi.advanceTimersByTimeAsync(2 * defaultDeadlines.connectMs);
+    vi.useRealTimers();
+    gate.resolve();
+    await Promise.all(busy);
+    await answered;
   });
 
   test('who gets no connection in time is told so, and gives no place away', async () => {
-    const database = openPostgres({
-      url: await server.createDatabase(),
-      log: recordLog().log,
-      deadlines: { turnMs: 100, connectMs: 5_000, queryMs: 10_000, closeMs: 5_000 },
-    });
-    await using _closing = { [Symbol.asyncDispose]: () => database.close() };
+    const deadlines = { ...defaultDeadlines, turnMs: 100 };
+    await using database = openDatabase(await server.createDatabase(), deadlines);
     const gate = Promise.withResolvers<void>();
     const busy = Array.from({ length: 10 }, () => database.transaction(60_000, () => gate.promise));
     const late = await Promise.allSettled(busy.map(() => database.query('select 1')));

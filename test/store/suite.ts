@@ -55,10 +55,14 @@ export function storeSuite(name: string, open: () => Promise<Databases>): void {
       subject = { database, store: await storeOver(database, systemClock), another };
     });
     beforeEach(async () => {
+      // Not `truncate`, which makes the files of every table and index anew.
       await current().database.query(
-        `truncate kb.agent_workspaces, kb.mcp_state, kb.kept_volumes, kb.warm_pools,
-                  kb.workspace_events, kb.api_tokens
-          restart identity`,
+        `with workspaces as (delete from kb.agent_workspaces),
+              kept as (delete from kb.kept_volumes),
+              pools as (delete from kb.warm_pools),
+              events as (delete from kb.workspace_events),
+              tokens as (delete from kb.api_tokens)
+         select setval(pg_get_serial_sequence('kb.workspace_events', 'id'), 1, false)`,
       );
     });
     afterEach(async () => {

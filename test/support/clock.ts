@@ -2,6 +2,7 @@ import { abortReason } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
 
 interface Sleeper {
+  readonly ms: number;
   readonly due: number;
   readonly wake: () => void;
 }
@@ -11,7 +12,7 @@ export class FakeClock implements Clock {
   #elapsed = 0;
   readonly #start: number;
   readonly #sleepers = new Set<Sleeper>();
-  readonly #waiting = new Set<{ readonly count: number; readonly resolve: () => void }>();
+  readonly #waiting = new Set<{ readonly over: () => boolean; readonly resolve: () => void }>();
 
   constructor(start: Date = new Date('2030-01-01T00:00:00Z')) {
     this.#start = start.getTime();
@@ -36,6 +37,7 @@ export class FakeClock implements Clock {
       reject(abortReason(signal));
     };
     const sleeper: Sleeper = {
+      ms,
       due: this.#elapsed + Math.max(0, ms),
       wake: () => {
         signal?.removeEventListener('abort', onAbort);
@@ -55,10 +57,12 @@ export class FakeClock implements Clock {
 
   /** Resolves once at least `count` sleeps are waiting: the event to await before `advance`. */
   async whenSleeping(count = 1): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.add({ count, resolve });
-    this.#announce();
-    await promise;
+    await this.#when(() => this.#sleepers.size >= count);
+  }
+
+  /** Resolves once a sleep of this length is waiting: the way to tell one loop from the others by its pause. */
+  async whenSleepingFor(ms: number): Promise<void> {
+    await this.#when(() => [...this.#sleepers].some((sleeper) => sleeper.ms === ms));
   }
 
   /**
@@ -82,9 +86,16 @@ export class FakeClock implements Clock {
     return due.sort((a, b) => a.due - b.due)[0];
   }
 
+  async #when(over: () => boolean): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add({ over, resolve });
+    this.#announce();
+    await promise;
+  }
+
   #announce(): void {
     for (const waiter of this.#waiting) {
-      if (this.#sleepers.size < waiter.count) continue;
+      if (!waiter.over()) continue;
       this.#waiting.delete(waiter);
       waiter.resolve();
     }

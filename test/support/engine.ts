@@ -1,17 +1,17 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, open, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
 
 import { systemClock } from '../../src/base/clock.ts';
 import { withDeadline } from '../../src/base/deadline.ts';
-import { askEngine, findEngine } from '../../src/host/docker/engine.ts';
+import { inParallel } from '../../src/base/parallel.ts';
+import { askEngine } from '../../src/host/docker/engine.ts';
 import { mountPoints } from '../../src/host/probes/disk.ts';
 import { findProgram } from '../../src/host/programs.ts';
-import { lastLines, run } from '../../src/host/run.ts';
+import { run } from '../../src/host/run.ts';
+import { Daemon } from './engine-daemon.ts';
+import { addMissingImages, plantImages, sharedEngine } from './engine-images.ts';
 import { endProcess, forgottenContainers, processesOfEngine } from './engine-strays.ts';
 import type { Stray } from './engine-strays.ts';
 
@@ -60,19 +60,20 @@ export interface PrivateEngine extends AsyncDisposable {
   strays(): Promise<readonly Stray[]>;
 }
 
-const startMs = 30_000;
-const stopMs = 30_000;
+/** A loaded machine takes its time. */
+const startMs = 90_000;
+const goneMs = 60_000;
 
 export async function startPrivateEngine(
   options: PrivateEngineOptions = {},
 ): Promise<PrivateEngine> {
   await using starting = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(tmpdir(), 'ee-'));
-  starting.defer(() => removeTree(directory));
-  await writeFile(join(directory, 'daemon.json'), JSON.stringify(await settings(options)));
-  const engine = starting.use(new EngineProcesses(directory, options));
+  const directory = starting.use(await engineDirectory(options));
+  const images = options.images ?? [];
+  await plantImages(join(directory.path, 'data'), images, withEngine);
+  const engine = starting.use(new EngineProcesses(directory.path, options));
   await engine.start();
-  for (const image of options.images ?? []) await copyImage(image, engine.docker);
+  await addMissingImages(engine.docker, images);
   const owned = starting.move();
   return {
     socket: engine.socket,
@@ -88,6 +89,28 @@ export async function startPrivateEngine(
   };
 }
 
+/** Only to be given images: with nothing but a data directory of its own. */
+async function withEngine(data: string, use: (docker: Docker) => Promise<void>): Promise<void> {
+  await using directory = await engineDirectory({ runtimes: {} });
+  await using engine = new EngineProcesses(directory.path, {}, data);
+  await engine.start();
+  await use(engine.docker);
+}
+
+/** With a short name: paths of sockets are bounded. */
+async function engineDirectory(
+  options: PrivateEngineOptions,
+): Promise<{ readonly path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), 'ee-'));
+  try {
+    await writeFile(join(path, 'daemon.json'), JSON.stringify(await settings(options)));
+  } catch (error) {
+    await removeTree(path);
+    throw error;
+  }
+  return { path, [Symbol.asyncDispose]: () => removeTree(path) };
+}
+
 /**
  * Two processes, as on a machine with an init system: containerd outlives a crash of dockerd. Both live in a
  * network namespace of their own, which containerd keeps: a dockerd changes the bridges and rules of the
@@ -100,7 +123,11 @@ class EngineProcesses implements AsyncDisposable {
   readonly #containerd: Daemon;
   readonly #dockerd: Daemon;
 
-  constructor(directory: string, { network = false, iptables = false }: PrivateEngineOptions) {
+  constructor(
+    directory: string,
+    { network = false, iptables = false }: PrivateEngineOptions,
+    data = join(directory, 'data'),
+  ) {
     const at = (name: string): string => join(directory, name);
     this.#directory = directory;
     this.socket = at('docker.sock');
@@ -114,7 +141,7 @@ class EngineProcesses implements AsyncDisposable {
       ...['nsenter', `--net=${this.namespace}`],
       await programPath('dockerd'),
       ...['--config-file', at('daemon.json'), '--host', `unix://${this.socket}`],
-      ...['--data-root', at('data'), '--exec-root', at('exec'), '--pidfile', at('docker.pid')],
+      ...['--data-root', data, '--exec-root', at('exec'), '--pidfile', at('docker.pid')],
       ...['--containerd', at('containerd.sock'), '--ip6tables=false'],
       ...[`--iptables=${String(iptables)}`],
       ...(network ? [] : ['--bridge=none']),
@@ -130,6 +157,9 @@ class EngineProcesses implements AsyncDisposable {
     await writeFile(join(this.#directory, 'containerd.toml'), config);
     await this.#containerd.start();
     await withDeadline('a network namespace', startMs, (signal) => this.#namespaceIsOwn(signal));
+    // A killed one leaves it; whatever has its number by now keeps the next from starting.
+    if (this.#dockerd.pid === undefined)
+      await rm(join(this.#directory, 'docker.pid'), { force: true });
     await this.#dockerd.start();
     const answered = withDeadline('the private engine', startMs, (signal) => this.#answers(signal));
     answered.catch(() => undefined);
@@ -145,14 +175,13 @@ class EngineProcesses implements AsyncDisposable {
   async cutPower(): Promise<void> {
     await this.#dockerd.stop('SIGKILL');
     await this.#containerd.stop('SIGKILL');
-    for (const { pid } of await processesOfEngine(this.#directory)) endProcess(pid);
+    await this.#endAll();
     // What lies in memory on a host.
     for (const name of ['containerd-state', 'exec']) {
       await unmountBelow(join(this.#directory, name));
       await rm(join(this.#directory, name), { recursive: true, force: true });
     }
     await unmountBelow(this.#directory);
-    await rm(join(this.#directory, 'docker.pid'), { force: true });
   }
 
   async forget(ids: readonly string[]): Promise<void> {
@@ -175,14 +204,27 @@ class EngineProcesses implements AsyncDisposable {
       for (const { pid, kind } of await processesOfEngine(this.#directory)) {
         if (kind === 'sandbox') endProcess(pid);
       }
-      for (const { Id: id } of await this.docker.listContainers({ all: true })) {
-        await this.docker.getContainer(id).remove({ force: true, v: true });
-      }
+      const containers = await this.docker.listContainers({ all: true });
+      await inParallel(4, containers, ({ Id: id }) =>
+        this.docker.getContainer(id).remove({ force: true, v: true }),
+      );
     } finally {
       await this.#dockerd.stop('SIGTERM');
       await this.#containerd.stop('SIGTERM');
-      for (const { pid } of await processesOfEngine(this.#directory)) endProcess(pid);
+      await this.#endAll();
     }
+  }
+
+  /** What still runs for its containers; until it does no longer, it uses files of the engine. */
+  async #endAll(): Promise<void> {
+    await withDeadline('the end of what the engine has started', goneMs, async (signal) => {
+      for (;;) {
+        const running = await processesOfEngine(this.#directory);
+        if (running.length === 0) return;
+        for (const { pid } of running) endProcess(pid);
+        await systemClock.sleep(20, signal);
+      }
+    });
   }
 
   /** A dockerd that is faster than `unshare` would enter the machine's own namespace. */
@@ -201,47 +243,6 @@ class EngineProcesses implements AsyncDisposable {
   }
 }
 
-/** One process in a session of its own, so that a Ctrl-C at the tests reaches it only through us. */
-class Daemon {
-  readonly #log: string;
-  readonly #argv: () => Promise<string[]>;
-  #child: ChildProcess | undefined;
-  #ended: Promise<unknown> = Promise.resolve();
-
-  constructor(log: string, argv: () => Promise<string[]>) {
-    this.#log = log;
-    this.#argv = argv;
-  }
-
-  get pid(): number | undefined {
-    return this.#child?.pid;
-  }
-
-  async start(): Promise<void> {
-    if (this.#child) return;
-    const [program = '', ...args] = await this.#argv();
-    const log = await open(this.#log, 'a');
-    const child = spawn(program, args, { detached: true, stdio: ['ignore', log.fd, log.fd] });
-    await log.close();
-    this.#child = child;
-    this.#ended = once(child, 'exit').finally(() => {
-      if (this.#child === child) this.#child = undefined;
-    });
-  }
-
-  /** Rejects when the process ends by itself. */
-  async failure(): Promise<never> {
-    await this.#ended;
-    const log = await readFile(this.#log, 'utf8').catch(() => '');
-    throw new Error(`a daemon of the private engine ended: ${lastLines(log, 5)}`);
-  }
-
-  async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    this.#child?.kill(signal);
-    await withDeadline('the end of the private engine', stopMs, async () => this.#ended);
-  }
-}
-
 async function programPath(name: string): Promise<string> {
   return (await findProgram(name)) ?? name;
 }
@@ -255,9 +256,8 @@ async function settings({
 
 /** The gVisor runtimes that the shared engine knows. */
 export async function sharedRuntimes(): Promise<Record<string, PrivateRuntime>> {
-  const look = await findEngine();
-  if (!look.engine) throw new Error(`no engine to take the runtimes from: ${look.reason}`);
-  const known = Object.entries(look.engine.info.Runtimes ?? {});
+  const { info } = await sharedEngine();
+  const known = Object.entries(info.Runtimes ?? {});
   const added = known.filter(([name]) => name.startsWith('runsc'));
   if (added.length === 0) throw new Error('the shared engine knows no runsc');
   return Object.fromEntries(
@@ -266,15 +266,6 @@ export async function sharedRuntimes(): Promise<Record<string, PrivateRuntime>> 
       { path, runtimeArgs: runtimeArgs ?? [] },
     ]),
   );
-}
-
-async function copyImage(name: string, to: Docker): Promise<void> {
-  const look = await findEngine();
-  if (!look.engine) throw new Error(`no engine to copy ${name} from: ${look.reason}`);
-  const archive = await look.engine.docker.getImage(name).get();
-  const loading = await to.loadImage(archive);
-  loading.resume();
-  await once(loading, 'end');
 }
 
 /** A removed container's mounts can outlive it for a moment; nothing under the directory may stay mounted. */

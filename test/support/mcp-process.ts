@@ -9,6 +9,7 @@ import { McpHosting } from './mcp-hosting.ts';
 import { mcpImages } from './mcp-image.ts';
 import type { McpImages } from './mcp-image.ts';
 import { McpTraces } from './mcp-traces.ts';
+import { prepareDataDir } from './prepared-data-dir.ts';
 import { ServerProcess } from './server-process.ts';
 
 /** `emergent serve` as a process of its own that can be killed and started again at the same address. */
@@ -53,6 +54,7 @@ export class McpProcess implements AsyncDisposable {
     await testHost();
     const images = await mcpImages();
     const directory = await mkdtemp(join(tmpdir(), 'emergent-mcp-'));
+    if (settings['DATABASE_URL'] === undefined) await prepareDataDir(join(directory, 'data'));
     const process = new McpProcess(images, directory, await freePort(), settings, docker);
     await process.start();
     return process;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { OutputEvent } from '../../src/domain/exec.ts';
+import { eventually } from '../support/eventually.ts';
 import { Session, pingMs, silence } from './support/session.ts';
 
 const piece = new Uint8Array(64 * 1024);
@@ -26,7 +27,9 @@ test('who answers pings stays, for hours', async () => {
     }
   }
   client.send(Buffer.from('still here'));
-  await expect.poll(() => session.typed).toEqual(['still here']);
+  await eventually(() => {
+    expect(session.typed).toEqual(['still here']);
+  });
   expect(session.left.signal.aborted).toBe(false);
 });
 
@@ -49,13 +52,11 @@ test('of what a dead client does not read, no more than one piece is held', asyn
   const server = await session.deadClient();
   // The system's own buffers are full when the number of pieces stays the same over many turns of this process.
   let [before, still] = [-1, 0];
-  await expect
-    .poll(() => {
-      still = session.taken === before ? still + 1 : 0;
-      before = session.taken;
-      return still;
-    })
-    .toBeGreaterThan(5);
+  await eventually(() => {
+    still = session.taken === before ? still + 1 : 0;
+    before = session.taken;
+    expect(still).toBeGreaterThan(5);
+  });
   expect(server.bufferedAmount).toBeLessThanOrEqual(piece.length + 100);
   const closed = once(server, 'close');
   await session.clock.advance(2 * pingMs);

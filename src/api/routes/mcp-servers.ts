@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DeadlineError } from '../../base/deadline.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { WorkspaceUse } from '../../engine/engine.ts';
@@ -34,6 +35,7 @@ export function mcpServerRoutes(api: Api, context: ApiContext, gateway: McpGatew
     try {
       return await stats.get(caller, id, signal);
     } catch (error) {
+      if (error instanceof DeadlineError) return undefined;
       if (error instanceof EmergentError && error.code !== 'internal') return undefined;
       throw error;
     }

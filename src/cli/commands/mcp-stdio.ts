@@ -5,7 +5,6 @@ import { UsageFailure } from '../failure.ts';
 import { ApiClient } from '../http/client.ts';
 import { connection } from '../http/settings.ts';
 import { resolveId } from '../remote/ids.ts';
-import { StdioRelay } from '../remote/mcp-stdio.ts';
 import { serverTarget, wholeTarget, workspaceTarget } from '../remote/mcp-targets.ts';
 import type { SnippetTarget } from '../terminal/mcp-snippet.ts';
 import { note } from '../terminal/output.ts';
@@ -61,6 +60,8 @@ async function relay(options: StdioOptions): Promise<void> {
     process.exitCode = exitCodeOfSignal(signal);
     stop.abort();
   });
+  // Loaded when it is used: the protocol's library takes as long as all else of a command.
+  const { StdioRelay } = await import('../remote/mcp-stdio.ts');
   await new StdioRelay({ way, url, clock: systemClock, tell }).run(stop.signal);
 }
 

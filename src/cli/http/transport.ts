@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
 import { withDeadline } from '../../base/deadline.ts';
 import { untilAborted } from '../../base/until-aborted.ts';
 import { Failure } from '../failure.ts';
@@ -61,6 +61,8 @@ export class Transport {
    */
   async socket(call: Pick<Call, 'path' | 'query' | 'signal'>): Promise<WebSocket> {
     const { signal } = call;
+    // Loaded when it is used: only terminals do, and it takes a good part of a short command's time.
+    const { WebSocket } = await import('ws');
     const socket = new WebSocket(this.#url(call), {
       headers: { authorization: `Bearer ${this.#connection.token}` },
       handshakeTimeout: upgradeMs,

@@ -68,11 +68,15 @@ export async function findEngine(
   return { engine: undefined, ...explain(first, endpoint, installed) };
 }
 
-export async function askEngine(endpoint: Endpoint, signal?: AbortSignal): Promise<Engine> {
+export async function askEngine(
+  endpoint: Endpoint,
+  signal?: AbortSignal,
+  ms = answerMs,
+): Promise<Engine> {
   const docker = connect(endpoint);
   const what = `the Docker engine at ${describeEndpoint(endpoint)}`;
   const ask = async (): Promise<unknown> => docker.info();
-  const answer = await withDeadline(what, answerMs, ask, signal);
+  const answer = await withDeadline(what, ms, ask, signal);
   const info = infoSchema.parse(answer);
   const local = endpoint.kind === 'unix' && runsHere(info);
   return { endpoint, docker, info, local };

@@ -15,8 +15,11 @@ import { tarOf } from '../../base/tar.ts';
 import { probeProgram } from './probe-program.ts';
 
 const probeLabel = 'dev.emergent.probe';
-const startMs = 10_000;
+const createMs = 10_000;
+const usualStartMs = 10_000;
 const cleanMs = 10_000;
+/** What a removal takes longer for hangs. */
+const promptMs = 500;
 const forgottenAfterSeconds = 120;
 
 /** What a container that really ran under the runtime showed. */
@@ -30,18 +33,20 @@ export interface RuntimeTrial {
 
 /**
  * Starts a container under the named runtime, waits for its first output and removes everything again, also
- * the processes that a failed start leaves behind. Throws when the container does not run.
+ * the processes that a failed start leaves behind. Throws when the container does not run within `startMs`.
  */
 export async function tryRuntime(
   engine: Engine,
   runtime: string,
   signal?: AbortSignal,
+  startMs = usualStartMs,
 ): Promise<RuntimeTrial> {
   await removeForgotten(engine);
   const image = await importProbeImage(engine);
   try {
     signal?.throwIfAborted();
-    return await tryInContainer(engine, runtime, image, signal);
+    const container = await createProbe(engine, runtime, image, signal);
+    return await tryInContainer(engine, container, runtime, startMs, signal);
   } finally {
     await withDeadline('removing the probe image', cleanMs, async () => {
       await engine.docker.getImage(image).remove({ force: true });
@@ -49,15 +54,15 @@ export async function tryRuntime(
   }
 }
 
-async function tryInContainer(
+function createProbe(
   engine: Engine,
   runtime: string,
   image: string,
   signal?: AbortSignal,
-): Promise<RuntimeTrial> {
-  const container = await withDeadline(
+): Promise<Container> {
+  return withDeadline(
     'creating the probe container',
-    startMs,
+    createMs,
     async (abortSignal) =>
       engine.docker.createContainer({
         abortSignal,
@@ -70,6 +75,15 @@ async function tryInContainer(
       }),
     signal,
   );
+}
+
+async function tryInContainer(
+  engine: Engine,
+  container: Container,
+  runtime: string,
+  startMs: number,
+  signal?: AbortSignal,
+): Promise<RuntimeTrial> {
   let trial: RuntimeTrial;
   try {
     trial = await withDeadline(
@@ -151,7 +165,7 @@ function firstOutput(output: NodeJS.ReadableStream, signal: AbortSignal): Promis
 /** Not cut short when the caller goes away: the engine would finish it, and nobody would know its name. */
 async function importProbeImage(engine: Engine): Promise<string> {
   const content = probeProgram(engine.info.Architecture);
-  return withDeadline('importing the probe image', startMs, async (abortSignal) => {
+  return withDeadline('importing the probe image', createMs, async (abortSignal) => {
     const archive = Readable.from([await tarOf([{ name: 'probe', mode: 0o755, content }])]);
     // By these the sweep finds what a killed server left.
     const changes = `LABEL ${probeLabel}=true ${ownerLabel}=${await thisOwner()}`;
@@ -172,11 +186,20 @@ async function remove(container: Container): Promise<void> {
   });
 }
 
-/** The sandbox of a failed start hangs in ways that keep the engine from removing the container. */
+/**
+ * The sandbox of a failed start hangs in ways that keep the engine from removing the container, and what the engine
+ * then starts to clear it up hangs as well.
+ */
 async function removeFailed(engine: Engine, container: Container, why: string): Promise<void> {
-  const first = await remove(container).catch((error: unknown) => error);
+  const removal = remove(container).catch((error: unknown) => error);
+  const hangs = (): Promise<boolean> =>
+    withDeadline('the removal', promptMs, () => removal).then(
+      () => false,
+      () => true,
+    );
+  while (await hangs()) await killLeftProcesses(engine, container.id);
   await killLeftProcesses(engine, container.id);
-  if (first === undefined) return;
+  if ((await removal) === undefined) return;
   try {
     await removeAgain(container);
   } catch (error) {
@@ -230,9 +253,16 @@ async function removeForgotten(engine: Engine): Promise<void> {
   for (const { Id: id, Created: created, Labels: labels } of found) {
     const young = now - created < forgottenAfterSeconds;
     if (young && !(await ownerIsGone(labels[ownerLabel] ?? ''))) continue;
-    const container = engine.docker.getContainer(id);
-    await withDeadline('removing a forgotten probe container', cleanMs, async () => {
-      await container.remove({ force: true, v: true });
-    });
+    await removeUnlessGone(engine.docker.getContainer(id));
+  }
+}
+
+/** Everybody who tries a runtime, or sweeps, may come upon the same one. */
+async function removeUnlessGone(container: Container): Promise<void> {
+  try {
+    await remove(container);
+  } catch (error) {
+    const status = statusOf(error);
+    if (status !== 404 && status !== 409) throw error;
   }
 }

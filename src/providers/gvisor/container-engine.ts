@@ -11,11 +11,13 @@ import type { HostNetwork } from './network/host-network.ts';
 import { WorkspaceNetwork } from './network/workspace-network.ts';
 import { Prepared } from './prepared.ts';
 import type { TryRuntime } from './runtime-trials.ts';
+import type { WarmContainersOptions } from './warm.ts';
 
 export interface ContainerEngineOptions
   extends
     Pick<DiskOptions, 'diskDir' | 'diskMode' | 'hostRun' | 'onIncident'>,
-    Pick<ImagesOptions, 'pullLimits'> {
+    Pick<ImagesOptions, 'pullLimits'>,
+    Pick<WarmContainersOptions, 'adoptMs'> {
   readonly dockerHost: string | undefined;
   readonly installationId: string;
   /** Secret of this installation; each sandbox's access token is derived from it. */

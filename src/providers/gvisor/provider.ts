@@ -93,7 +93,8 @@ export class ContainerProvider implements WorkspaceProvider {
     this.#uses = new SandboxUses({ docker, containers, disks, guests: this.#guests, ...options });
     this.processes = processesOf(this.#guests);
     const { prepared, images } = engine;
-    this.warm = new WarmContainers({ prepared, images, guests: this.#guests });
+    const { adoptMs } = options;
+    this.warm = new WarmContainers({ prepared, images, guests: this.#guests, adoptMs });
   }
 
   create(

@@ -28,8 +28,8 @@ export type RuntimeFacts = Readonly<Record<string, string>>;
 
 /** A trial that hangs is given up after this, its leftovers included. */
 const trialMs = 45_000;
-/** How long somebody who asks waits for the first one: a busy host takes its time over a container. */
-const patienceMs = 15_000;
+/** A busy host takes its time over a container. */
+const usualPatienceMs = 15_000;
 /** How long a failure is believed: an engine on its way out fails too, so a first one is soon doubted. */
 const firstFailureHoldsMs = 1_000;
 const longestFailureHoldsMs = 30_000;
@@ -39,6 +39,8 @@ export interface RuntimeTrialsOptions {
   readonly tryRuntime: TryRuntime;
   readonly profile: ContainerProfile;
   readonly clock: Clock;
+  /** How long somebody who asks waits for the first trial. */
+  readonly patienceMs?: number;
 }
 
 interface Known {
@@ -72,7 +74,7 @@ export class RuntimeTrials implements AsyncDisposable {
   }
 
   async try(engine: EngineInfo, signal: AbortSignal): Promise<RuntimeTrial> {
-    const { profile } = this.#options;
+    const { profile, patienceMs = usualPatienceMs } = this.#options;
     const runtime = profile.runtime ?? engine.defaultRuntime ?? 'runc';
     const known = this.#current(engine, runtime);
     if (known.before && !known.ended) return known.before;

@@ -4,7 +4,7 @@ import type { Leftover } from '../../domain/provider.ts';
 import { agentVolumePrefix } from './agent-volume.ts';
 import { kinds, labels } from './container-spec.ts';
 import type { LoopDisks } from './disk/loop-disks.ts';
-import { ownerIsGone, ownerLabel } from '../../base/process-owner.ts';
+import { ownerIsGone, ownerLabel, thisOwner } from '../../base/process-owner.ts';
 import { unlinkVolume } from './disk/volume-link.ts';
 import { engineCall, engineStatus } from './docker.ts';
 
@@ -23,7 +23,7 @@ export interface SweepOptions {
   readonly agentVolume: string;
   readonly loops: LoopDisks;
   readonly clock: Clock;
-  /** Helpers of this age are removed, though a server might still be using them. */
+  /** Helpers of this age are removed, though a server might still be using them; not those of another that lives. */
   readonly minAgeMs?: number;
 }
 
@@ -56,15 +56,14 @@ async function sweepHelpers(
       signal,
     );
   const listed = [...(await withLabel(labels.kind)), ...(await withLabel(trialLabel))];
-  const oldEnoughMs = Math.min(helperAgeMs, minAgeMs);
   const swept: Leftover[] = [];
   for (const { Id, Names, Labels, Created } of listed) {
     const kind = Labels[labels.kind] ?? (Labels[trialLabel] === undefined ? '' : kinds.probe);
     const ours = (Labels[labels.installation] ?? installationId) === installationId;
     const age = clock.now().getTime() - Created * 1000;
     if (!helperKinds.includes(kind)) continue;
-    const young = age < (ours ? oldEnoughMs : othersHelperAgeMs);
-    if (young && !(await ownerIsGone(Labels[ownerLabel] ?? ''))) continue;
+    const limits = ours ? { soonMs: minAgeMs, lateMs: helperAgeMs } : { lateMs: othersHelperAgeMs };
+    if (!(await isLeft(age, limits, Labels[ownerLabel]))) continue;
     const container = docker.getContainer(Id);
     const gone =
       dryRun ||
@@ -93,8 +92,8 @@ async function sweepTrialImages(
   const swept: Leftover[] = [];
   for (const { Id, Created, Labels } of listed) {
     const age = clock.now().getTime() - Created * 1000;
-    const young = age < Math.min(helperAgeMs, minAgeMs);
-    if (young && !(await ownerIsGone((Labels as ImageLabels)?.[ownerLabel] ?? ''))) continue;
+    const limits = { soonMs: minAgeMs, lateMs: helperAgeMs };
+    if (!(await isLeft(age, limits, (Labels as ImageLabels)?.[ownerLabel]))) continue;
     const gone =
       dryRun ||
       (await removed('removing the image of a trial', signal, (abortSignal) =>
@@ -126,8 +125,8 @@ async function sweepProbeVolumes(
     // The engine says year 1 of one whose disk is not mounted.
     const madeAt = Math.max(0, new Date(volume.CreatedAt).getTime()) || clock.now().getTime();
     const age = clock.now().getTime() - madeAt;
-    const young = age < Math.min(helperAgeMs, minAgeMs);
-    if (young && !(await ownerIsGone(volume.Labels?.[ownerLabel] ?? ''))) continue;
+    const limits = { soonMs: minAgeMs, lateMs: helperAgeMs };
+    if (!(await isLeft(age, limits, volume.Labels?.[ownerLabel]))) continue;
     if (!dryRun) await unlinkVolume(volume.Mountpoint);
     const gone =
       dryRun ||
@@ -211,6 +210,17 @@ async function isUsed(docker: Docker, volume: string, signal: AbortSignal): Prom
     signal,
   );
   return users.length > 0;
+}
+
+/** Whoever is in a hurry is so with what is their own: what another process made goes with its end, or late. */
+async function isLeft(
+  ageMs: number,
+  { soonMs, lateMs }: { readonly soonMs?: number; readonly lateMs: number },
+  owner = '',
+): Promise<boolean> {
+  const hurries = soonMs !== undefined && (owner === '' || owner === (await thisOwner()));
+  const limitMs = hurries ? Math.min(soonMs, lateMs) : lateMs;
+  return ageMs >= limitMs || (await ownerIsGone(owner));
 }
 
 /** False: it is used after all, or somebody else is removing it. */

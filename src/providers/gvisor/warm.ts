@@ -10,14 +10,15 @@ export interface WarmContainersOptions {
   readonly guests: GuestSandboxes;
   readonly prepared: Prepared;
   readonly images: Images;
+  /** How long one that is adopted may take to answer: whoever waits for it has a container made instead. */
+  readonly adoptMs?: number | undefined;
 }
 
 /** For the way to the agent, which may have to be opened, and back. */
 const restMs = 15_000;
 /** Each is a round trip to the agent: after a few of them it has forgotten the request that saw it start. */
 const freezeAttempts = 20;
-/** Whoever waits for it has a container made instead. */
-const adoptMs = 1_500;
+const defaultAdoptMs = 1_500;
 
 /**
  * Containers that wait: with an open link to their agent, and frozen where that is possible. So adopting one is a
@@ -27,11 +28,13 @@ export class WarmContainers implements WarmSandboxes {
   readonly #guests: GuestSandboxes;
   readonly #prepared: Prepared;
   readonly #images: Images;
+  readonly #adoptMs: number;
 
-  constructor({ guests, prepared, images }: WarmContainersOptions) {
+  constructor({ guests, prepared, images, adoptMs = defaultAdoptMs }: WarmContainersOptions) {
     this.#guests = guests;
     this.#prepared = prepared;
     this.#images = images;
+    this.#adoptMs = adoptMs;
   }
 
   /** An image that is not there is pulled first: the first sandbox made of it would have another fingerprint. */
@@ -66,7 +69,7 @@ export class WarmContainers implements WarmSandboxes {
     if (this.#guests.idle.hasEnded(ref)) {
       throw notRunning(`the sandbox ${ref.sandboxName}`, 'has ended while it waited');
     }
-    await answering(ref, adoptMs, signal, (inner) => this.#guests.of(ref).adopt(env, inner));
+    await answering(ref, this.#adoptMs, signal, (inner) => this.#guests.of(ref).adopt(env, inner));
   }
 }
 

@@ -29,6 +29,8 @@ export class FakeMcp implements McpOperations {
   logLines: McpLogLine[] = [];
   kept: KeptVolumes[] = [];
   outcome: JsonRpcOutcome = { result: { tools: [] } };
+  /** Why nobody can tell what its servers use. */
+  unmeasured: Error = new EmergentError('unsupported', 'it cannot be measured');
   readonly #entries = new Map<string, Entry>();
 
   add(request: RegisterMcpServer, owner: string, place: Place): McpServer {

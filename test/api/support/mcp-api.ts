@@ -80,7 +80,7 @@ function engineWith(mcp: FakeMcp): Engine {
     },
     stats: {
       get: async () => {
-        throw new EmergentError('unsupported', 'it cannot be measured');
+        throw mcp.unmeasured;
       },
       list: async () => ({ items: [], leftOut: 0 }),
     },

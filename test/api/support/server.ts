@@ -17,6 +17,7 @@ import { MemoryProvider } from '../../../src/providers/memory/provider.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { recordLog } from '../../support/log.ts';
 import type { RecordedLog } from '../../support/log.ts';
+import { prepareDataDir } from '../../support/prepared-data-dir.ts';
 import { Client } from './client.ts';
 import { Contract } from './contract.ts';
 import type { OpenApiDocument } from './contract.ts';
@@ -37,7 +38,7 @@ export interface TestServer extends AsyncDisposable {
 
 /**
  * Where servers keep their state, and the sandboxes that it tells of: servers on one store find the same, as they
- * do on one engine. Opening one costs seconds, so the servers of a test file share it.
+ * do on one engine. Opening one costs a while, so the servers of a test file share it.
  */
 export interface TestStore extends AsyncDisposable {
   readonly store: Store;
@@ -54,8 +55,10 @@ export async function openTestStore(): Promise<TestStore> {
   opening.defer(() => rm(directory, { recursive: true, force: true }));
   const { log } = recordLog();
   const root = join(directory, 'sandboxes');
+  const dataDir = join(directory, 'data');
+  await prepareDataDir(dataDir);
   const provider = opening.use(new MemoryProvider({ root }));
-  const store = opening.use(await openStore({ dataDir: join(directory, 'data'), log }));
+  const store = opening.use(await openStore({ dataDir, log }));
   const opened = opening.move();
   return {
     ...{ store, provider, root, secret: newSecret() },
@@ -120,7 +123,7 @@ export async function startServer(
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
 
-  const document = await new Client(url, secret).json<OpenApiDocument>(200, 'GET', '/openapi.json');
+  const document = await documentOf(app, secret);
   const admin = new Client(url, secret, new Contract(document));
   const everything = starting.move();
   return {
@@ -136,6 +139,14 @@ export async function startServer(
     },
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
+}
+
+/** Not over the network, on which a test's limits may be too short for a loaded machine. */
+async function documentOf(app: FastifyInstance, secret: string): Promise<OpenApiDocument> {
+  const headers = { authorization: `Bearer ${secret}` };
+  const answer = await app.inject({ method: 'GET', url: '/openapi.json', headers });
+  if (answer.statusCode !== 200) throw new Error(answer.body);
+  return answer.json();
 }
 
 const gib = 2 ** 30;

@@ -5,8 +5,13 @@ export interface ServerEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The events of a response as they come; comments are kept as events named "comment". */
+/** The events of a response as they come, without the signs of life, which a slow machine sees more of. */
 export async function* eventsOf(response: Response): AsyncGenerator<ServerEvent, undefined> {
+  for await (const event of framesOf(response)) if (event.event !== 'comment') yield event;
+}
+
+/** The same with the signs of life, as events named "comment". */
+export async function* framesOf(response: Response): AsyncGenerator<ServerEvent, undefined> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const bytes of bytesOf(response)) {

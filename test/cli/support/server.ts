@@ -1,9 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../../src/base/clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { serve } from '../../../src/main.ts';
 import type { HostFacts, RunningServer } from '../../../src/main.ts';
+import { freePort } from '../../support/free-port.ts';
+import { prepareDataDir } from '../../support/prepared-data-dir.ts';
 import { Cli } from './cli.ts';
 import type { CliOptions, CliResult } from './cli.ts';
 
@@ -18,28 +22,33 @@ const noHost: HostFacts = {
 export class TestServer implements AsyncDisposable {
   #server: RunningServer;
   readonly #dataDir: string;
+  readonly #clock: Clock;
   /** An empty directory for the test's own files. */
   readonly files: string;
   readonly env: Readonly<Record<string, string>>;
 
-  private constructor(server: RunningServer, dataDir: string, files: string) {
+  private constructor(server: RunningServer, dataDir: string, files: string, clock: Clock) {
     this.#server = server;
     this.#dataDir = dataDir;
+    this.#clock = clock;
     this.files = files;
     this.env = { EMERGENT_URL: server.url, EMERGENT_TOKEN: server.adminToken.value };
   }
 
-  static async start(): Promise<TestServer> {
+  static async start(clock: Clock = systemClock): Promise<TestServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'emergent-cli-'));
     const files = await mkdtemp(join(tmpdir(), 'emergent-cli-files-'));
-    return new TestServer(await serveDemo(dataDir, '0'), dataDir, files);
+    await prepareDataDir(dataDir);
+    const port = String(await freePort());
+    return new TestServer(await serveDemo(dataDir, port, clock), dataDir, files, clock);
   }
 
-  /** Stops it and starts another one on the same data, at the same address. */
-  async restart(): Promise<void> {
+  /** Stops it and starts another one on the same data, at the same address, after what happens meanwhile. */
+  async restart(meanwhile: () => Promise<void> = async () => undefined): Promise<void> {
     const { port } = new URL(this.#server.url);
     await this.#server[Symbol.asyncDispose]();
-    this.#server = await serveDemo(this.#dataDir, port);
+    await meanwhile();
+    this.#server = await serveDemo(this.#dataDir, port, this.#clock);
   }
 
   get url(): string {
@@ -77,7 +86,7 @@ export class TestServer implements AsyncDisposable {
   }
 }
 
-function serveDemo(dataDir: string, port: string): Promise<RunningServer> {
+function serveDemo(dataDir: string, port: string, clock: Clock): Promise<RunningServer> {
   const config = loadConfig({
     EMERGENT_DATA_DIR: dataDir,
     EMERGENT_PORT: port,
@@ -85,5 +94,5 @@ function serveDemo(dataDir: string, port: string): Promise<RunningServer> {
     EMERGENT_LOG_LEVEL: 'error',
     WORKSPACE_WARM_POOL_SIZE: '0',
   });
-  return serve(config, noHost);
+  return serve(config, noHost, clock);
 }

@@ -51,6 +51,14 @@ export class Bridge {
   }
 }
 
+let program: Promise<string> | undefined;
+async function builtAgent(): Promise<string> {
+  const { agentPaths } = await testHost();
+  const path = agentPaths?.[arch() === 'arm64' ? 'arm64' : 'amd64'];
+  if (path === undefined) throw new Error('the guest agent is not built');
+  return path;
+}
+
 /**
  * The real guest agent as a process of this host, in a network namespace of its own: its socket belongs to the
  * namespace, so every test can have one. `dial` reaches it as a provider does, through `agent bridge`.
@@ -85,9 +93,7 @@ export class TestAgent implements AsyncDisposable {
 
   /** A working directory that is given stays when the agent is disposed of. */
   static async start(workdir?: string): Promise<TestAgent> {
-    const { agentPaths } = await testHost();
-    const path = agentPaths?.[arch() === 'arm64' ? 'arm64' : 'amd64'];
-    if (path === undefined) throw new Error('the guest agent is not built');
+    const path = await (program ??= builtAgent());
     const directory = workdir ?? (await mkdtemp(join(tmpdir(), 'guest-link-')));
     const agent = new TestAgent(path, directory, workdir === undefined);
     await once(agent.#process.stdout, 'data');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -43,7 +43,8 @@ for (const [name, end] of Object.entries(endings)) {
   const sandbox = new GuestSandbox({ dial: agent.dial, token: agent.token, clock });
   const caller = new AbortController();
   const path = (file: string): string => join(agent.workdir, file);
-  await writeFile(path('source'), Buffer.alloc(200 * MiB));
+  await writeFile(path('source'), '');
+  await truncate(path('source'), 200 * MiB);
   // Leaves a stream that nobody uses.
   await sandbox.writeFile(path('before'), chunks(2), caller.signal);
 

@@ -9,7 +9,7 @@ import { withDeadline } from '../../../src/base/deadline.ts';
 import { runOk } from '../../../src/host/run.ts';
 
 const answeringHost = fileURLToPath(new URL('answering-host.ts', import.meta.url));
-const commandMs = 10_000;
+const commandMs = 50_000;
 
 export const addresses = {
   /** Of the engine's host, on its way to the world. */

@@ -49,10 +49,13 @@ describe.each(cases)('the watch of disks in mode %s', (diskMode, nearlyFull) => 
           told.add(incident);
         },
       });
+      // Twice: the first may be answered by a measuring that the engine has begun before for somebody else.
       const look = async (): Promise<void> => {
-        await clock.whenSleeping();
-        await clock.advance(watchEveryMs);
-        await clock.whenSleeping();
+        for (let turn = 0; turn < 2; turn++) {
+          await clock.whenSleepingFor(watchEveryMs);
+          await clock.advance(watchEveryMs);
+          await clock.whenSleepingFor(watchEveryMs);
+        }
       };
       const fill = (size: number): Promise<unknown> =>
         sandbox.sh(`rm -f fill; head -c ${String(size)} /dev/zero > fill; sync`);
@@ -62,7 +65,6 @@ describe.each(cases)('the watch of disks in mode %s', (diskMode, nearlyFull) => 
       expect(told.take()).toEqual([]);
 
       await fill(nearlyFull);
-      await look();
       await look();
       const [nearly, ...more] = told.take();
       expect(more).toEqual([]);
@@ -75,7 +77,6 @@ describe.each(cases)('the watch of disks in mode %s', (diskMode, nearlyFull) => 
       expect(nearly?.detail['percent']).toBeLessThan(99);
 
       await fill(110 * mb);
-      await look();
       await look();
       expect(
         told

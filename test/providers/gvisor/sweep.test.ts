@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import { HostProcess } from '../../../src/base/host-process.ts';
 import { tarOf } from '../../../src/base/tar.ts';
 import type { Leftover } from '../../../src/domain/provider.ts';
 import { kinds, labels } from '../../../src/providers/gvisor/container-spec.ts';
@@ -20,6 +21,8 @@ import type { PrivateEngine } from '../../support/engine.ts';
 const image = 'emergent-sweep-test';
 const minute = 60_000;
 const installationId = randomUUID();
+/** Nothing that is to be swept is older. */
+const begun = Date.now();
 
 /** On an engine of its own: on a shared one it would take what other versions have just made. */
 describe('sweep', () => {
@@ -82,8 +85,9 @@ describe('sweep', () => {
     ms: number,
     dryRun: boolean,
     age: { readonly minAgeMs?: number } = {},
+    from = Date.now(),
   ): Promise<readonly Leftover[]> => {
-    const clock = new FakeClock(new Date(Date.now() + ms));
+    const clock = new FakeClock(new Date(from + ms));
     const options = { docker: engine.docker, installationId, agentVolume: 'emergent-agent-own' };
     const loops = new LoopDisks(
       join(tmpdir(), `emergent-disks-${installationId}`),
@@ -123,11 +127,35 @@ describe('sweep', () => {
   });
 
   test('what is young may be in use, and is left alone', async () => {
-    expect(await sweepAfter(9 * minute, false)).toEqual([]);
+    expect(await sweepAfter(9 * minute, false, {}, begun)).toEqual([]);
   });
 
   test('own helpers go earlier where that is asked for, and nothing else does', async () => {
     expect(names(await sweepAfter(2 * minute, true, { minAgeMs: minute }))).toEqual(helpers);
+  });
+
+  test('a hurry is with what is our own, not with what another process is using', async () => {
+    const ours = await thisOwner();
+    const { pid, startTime } = HostProcess.of(process.ppid) ?? { pid: 0, startTime: '' };
+    const another = ours.replace(/\d+-\d+$/, `${String(pid)}-${startTime}`);
+    for (const [name, owner] of Object.entries({ ours, another })) {
+      const volume = { [labels.kind]: kinds.probe, [ownerLabel]: owner };
+      await engine.docker.createVolume({ Name: `probe-${name}`, Labels: volume });
+      await container(`trial-${name}`, { 'dev.emergent.probe': 'true', [ownerLabel]: owner }, null);
+      const changes = `LABEL dev.emergent.probe=true ${ownerLabel}=${owner}`;
+      await importRoot(`${image}:${name}`, { changes });
+    }
+    expect(names(await sweepAfter(2 * minute, true, { minAgeMs: minute }))).toEqual([
+      ...helpers,
+      'container trial-ours',
+      expect.stringMatching(/^image sha256:/),
+      'volume probe-ours',
+    ]);
+    for (const name of ['ours', 'another']) {
+      await engine.docker.getContainer(`trial-${name}`).remove();
+      await engine.docker.getImage(`${image}:${name}`).remove();
+      await engine.docker.getVolume(`probe-${name}`).remove();
+    }
   });
 
   test('helpers go after ten minutes; those of others and unused agents after an hour', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import { Random } from '../../chaos/random.ts';
 import type { FileTools } from './file-tools.ts';
 
 export interface Contents {
@@ -35,35 +36,88 @@ export function newContents(): Contents {
   return { before: `${one}${rest}`, after: `${two}${rest}!`.slice(0, bytes + 32) };
 }
 
+/**
+ * What so many interruptions at least have left. There is another one until each kind was seen: otherwise nothing would
+ * be shown.
+ */
+export class Tally {
+  readonly #least: number;
+  readonly #counts: Map<string, number>;
+
+  constructor(least: number, kinds: readonly string[]) {
+    this.#least = least;
+    this.#counts = new Map(kinds.map((kind) => [kind, 0]));
+  }
+
+  count(kind: string): void {
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
+  }
+
+  /** Their numbers. */
+  *rounds(): Generator<number> {
+    const most = 3 * this.#least;
+    for (let round = 0; round < most; round++) {
+      if (round >= this.#least && [...this.#counts.values()].every((count) => count > 0)) return;
+      yield round;
+    }
+    const seen = JSON.stringify(Object.fromEntries(this.#counts));
+    throw new Error(`the moments of ${String(most)} interruptions were badly chosen: ${seen}`);
+  }
+}
+
+/** A moment on the way of a change, chosen so that about half of them are cut short here and now. */
+export class Moments {
+  #reachMs = 20;
+  readonly #random: Random;
+
+  constructor(seed: number) {
+    this.#random = new Random(seed);
+  }
+
+  /** At once, or so late that the change is probably done, or in between. */
+  async next(): Promise<void> {
+    await systemClock.sleep(this.#random.next() * this.#reachMs);
+  }
+
+  wasDone(done: boolean): void {
+    this.#reachMs *= done ? 0.85 : 1.2;
+  }
+}
+
 export interface Interruption {
   readonly tools: FileTools;
+  /** No other round's, where the agent lives on: it may yet do what it was told by somebody who has left. */
   readonly path: string;
   readonly change: (contents: Contents) => Promise<unknown>;
-  /** When, from 0 to 1: at once, or so late that it is probably done. */
-  readonly at: number;
+  readonly moments: Moments;
   /** Ends it, and makes the file readable again. */
   readonly stop: () => Promise<void>;
 }
 
-/** Follows the time that a change takes here and now, so that about half of them are cut short. */
-let reachMs = 20;
-
 /** Begins a change, stops it somewhere on its way, and tells which file is left: a whole one, or the test fails. */
 export async function interrupt(interruption: Interruption): Promise<'old' | 'new'> {
-  const { tools, path } = interruption;
+  const { tools, path, moments } = interruption;
   const contents = newContents();
   await tools.sandbox.write(path, Buffer.from(contents.before));
   const changing = interruption.change(contents).then(
     () => true,
     () => false,
   );
-  await systemClock.sleep(interruption.at * reachMs);
+  await moments.next();
   await interruption.stop();
   const done = await changing;
-  reachMs *= done ? 0.9 : 1.1;
-  const found = await tools.text(path);
-  if (found === contents.after) return 'new';
-  expect(found === contents.before, `${String(found.length)} bytes of neither file`).toBe(true);
+  moments.wasDone(done);
+  return whichIsLeft(await tools.text(path), contents, done);
+}
+
+/** `done`: the change was answered, so the new one must be there. */
+export function whichIsLeft(
+  found: string,
+  { before, after }: Contents,
+  done: boolean,
+): 'old' | 'new' {
+  if (found === after) return 'new';
+  expect(found === before, `${String(found.length)} bytes of neither file`).toBe(true);
   expect(done, 'a change that was answered is there').toBe(false);
   return 'old';
 }

@@ -1,8 +1,9 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Seal } from '../../../src/base/seal.ts';
 import { EmergentError } from '../../../src/domain/errors.ts';
 import type { ExecRequest } from '../../../src/domain/exec.ts';
 import type { Workspace } from '../../../src/domain/workspace.ts';
+import { eventually } from '../../support/eventually.ts';
 import { FakeProcess } from './support/fake-process.ts';
 import { FakeProvider } from './support/fake-provider.ts';
 import { alice, never, request, setUp, workspaceIn } from './support/workspaces.ts';
@@ -96,7 +97,7 @@ describe('a create with a repository', () => {
     const { workspaces, store, provider } = setUp();
     fakeGit(provider, refuse);
     const { id } = await workspaces.create(alice, { ...wanted, wait: false }, never());
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(store.rows.get(id)?.status).toBe('error');
     });
     const calls = fakeGit(provider);
@@ -155,7 +156,7 @@ describe('a create with a repository', () => {
     });
     const { id } = await workspaces.create(alice, { ...wanted, wait: false }, never());
     await failed.promise;
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(store.rows.get(id)?.status).toBe('error');
     });
     expect(store.rows.get(id)?.statusReason).toContain('git clone: fatal: repository not found');

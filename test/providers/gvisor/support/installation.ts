@@ -26,6 +26,9 @@ export interface InstallationOptions extends ContainerEngineOptions {
   readonly profile: ContainerProfile;
 }
 
+/** Only what rests is frozen: calls of the engine that tests make behind the provider's back wait for a frozen one. */
+const neverByItselfMs = 3_600_000;
+
 /** An installation of a test's own, on the shared engine unless told, and the engine itself to act behind its back. */
 export class Installation implements AsyncDisposable {
   readonly options: InstallationOptions;
@@ -54,7 +57,7 @@ export class Installation implements AsyncDisposable {
       hostNetwork: hostNetworkBy(run),
       hostRun: run,
       allowUnfilteredNetwork: false,
-      idleFreezeMs: 5_000,
+      idleFreezeMs: neverByItselfMs,
       clock,
       log: recordLog().log,
       ...changes,

@@ -3,12 +3,13 @@ import { McpServer as McpServerV1 } from '@modelcontextprotocol/sdk/server/mcp.j
 import { StdioServerTransport as StdioV1 } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../../../../src/base/clock.ts';
 import { createLog } from '../../../../../src/base/log.ts';
 import { EmergentError } from '../../../../../src/domain/errors.ts';
 import { Bridge } from '../../../../../src/engine/mcp/bridge/bridge.ts';
+import { eventually } from '../../../../support/eventually.ts';
 import { options, testClient } from './support/pipe.ts';
 
 /** A bridge whose program is a server of the SDK at the other end of two streams. */
@@ -123,7 +124,7 @@ describe('a server of SDK 1', () => {
       }),
     );
     await expect(call).rejects.toThrow('stop at {"progressToken":"mine","progress":1}');
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(client.heard).toMatchObject([{ params: { data: 'was cancelled' } }]);
     });
   });
@@ -134,7 +135,7 @@ describe('a server of SDK 1', () => {
     const client = testClient('anna');
     using _ = program.bridge.attach(client);
     program.server.registerTool('more', {}, () => ({ content: [] }));
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(client.heard).toMatchObject([{ method: 'notifications/tools/list_changed' }]);
     });
   });
@@ -231,7 +232,7 @@ describe('a server of SDK 2', () => {
     await bridge.call(add, options(anna));
     await program.server().server.sendResourceUpdated({ uri: 'test://x' });
     program.server().sendToolListChanged();
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(anna.heard).toEqual([
         { method: 'notifications/resources/updated', params: { uri: 'test://x', _meta: {} } },
         { method: 'notifications/tools/list_changed', params: { _meta: {} } },

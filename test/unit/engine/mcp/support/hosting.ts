@@ -1,4 +1,3 @@
-import { vi } from 'vitest';
 import { Seal } from '../../../../../src/base/seal.ts';
 import { Slots } from '../../../../../src/base/slots.ts';
 import type { Caller } from '../../../../../src/domain/caller.ts';
@@ -13,6 +12,7 @@ import { McpHost } from '../../../../../src/engine/mcp/host.ts';
 import { Registration } from '../../../../../src/engine/mcp/registration.ts';
 import { McpServers } from '../../../../../src/engine/mcp/servers.ts';
 import { FakeClock } from '../../../../support/clock.ts';
+import { eventually } from '../../../../support/eventually.ts';
 import { recordLog } from '../../../../support/log.ts';
 import { FakeProvider } from '../../support/fake-provider.ts';
 import { MemoryMcpStore } from '../../support/memory-mcp.ts';
@@ -77,7 +77,7 @@ export function setUpHosting(beside?: Hosting): Hosting {
   return { clock, store, provider, programs, host, servers };
 }
 
-export const soon = (): AbortSignal => AbortSignal.timeout(5_000);
+export const soon = (): AbortSignal => AbortSignal.timeout(30_000);
 
 /** Waits for what happens by itself; time stands still. */
 export async function untilHealth(
@@ -85,7 +85,7 @@ export async function untilHealth(
   state: McpHealthState,
   name = config.name,
 ): Promise<void> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { health } = await servers.get(admin, name);
     if (health.state !== state) throw new Error(`it is ${health.state}: ${String(health.reason)}`);
   });

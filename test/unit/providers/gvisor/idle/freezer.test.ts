@@ -7,6 +7,7 @@ import { containerFreezer } from '../../../../../src/providers/gvisor/idle/conta
 import { SentryFreezer } from '../../../../../src/providers/gvisor/idle/freezer.ts';
 import { SandboxFreezers } from '../../../../../src/providers/gvisor/idle/sandbox-freezers.ts';
 import { FakeClock } from '../../../../support/clock.ts';
+import { eventually } from '../../../../support/eventually.ts';
 
 const never = new AbortController().signal;
 
@@ -32,7 +33,7 @@ describe('SentryFreezer', () => {
     const { child, freezer, shown, end } = await setUp();
     expect(freezer.state()).toBe('thawed');
     expect(freezer.freeze()).toBe(true);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await shown()).toBe('T');
     });
     expect(freezer.state()).toBe('frozen');

@@ -1,5 +1,6 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { GuestIdle } from '../../../../../src/providers/guest/idle.ts';
+import { eventually } from '../../../../support/eventually.ts';
 import { idleMs, never, quiet, ref, setUp, use } from './support.ts';
 
 describe('IdleSandboxes', () => {
@@ -39,7 +40,7 @@ describe('IdleSandboxes', () => {
     const answer = Promise.withResolvers<GuestIdle>();
     ask.mockReturnValueOnce(answer.promise);
     const demand = idle.freezeNow(ref, never);
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(ask).toHaveBeenCalled();
     });
     await use(idle);
