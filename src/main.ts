@@ -27,6 +27,7 @@ import { gvisorProfile, plainProfile } from './providers/gvisor/container-profil
 import { ContainerProvider } from './providers/gvisor/provider.ts';
 import { MemoryProvider } from './providers/memory/provider.ts';
 import { openStore } from './store/open.ts';
+import type { StoreOptions } from './store/open.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 /** What the server needs to know of the host. */
@@ -64,7 +65,7 @@ export async function serve(
   const launcher = starting.use(new Launcher());
   if (!config.demo) launcher.start();
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
-  const store = starting.use(await openStore({ ...databaseOf(config), clock, log }));
+  const store = starting.use(await openStore({ ...storeOptions(config), clock, log }));
   const installation = await store.installation();
   // Nothing is heard of sandboxes before the engine runs.
   let noteIncident: RunningEngine['noteIncident'] = () => undefined;
@@ -93,6 +94,7 @@ export async function serve(
     ready: () => store.describe(),
     runningProcesses: () => engine.operationsInFlight,
     sessionKey: settled.secretKey,
+    peers: engine.mcpPeers,
   });
   starting.defer(() => closeHttp(app, engine, log));
   const url = await app.listen({ host: config.host, port: config.port });
@@ -110,9 +112,15 @@ export async function serve(
   };
 }
 
-function databaseOf(config: Config): { dataDir: string; databaseUrl?: string } {
-  const { dataDir, databaseUrl } = config;
-  return databaseUrl === undefined ? { dataDir } : { dataDir, databaseUrl };
+function storeOptions(
+  config: Config,
+): Pick<StoreOptions, 'dataDir' | 'databaseUrl' | 'advertiseUrl'> {
+  const { dataDir, databaseUrl, advertiseUrl } = config;
+  return {
+    dataDir,
+    ...(databaseUrl !== undefined && { databaseUrl }),
+    ...(advertiseUrl !== undefined && { advertiseUrl }),
+  };
 }
 
 interface ProviderParts {

@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { EmergentError } from '../domain/errors.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { McpPeers } from '../engine/mcp/peers.ts';
 import { authenticate } from './auth.ts';
 import { defaultLimits } from './context.ts';
 import type { Api, ApiContext, ApiLimits } from './context.ts';
@@ -20,6 +21,7 @@ import { closeIfBodyUnread } from './http/unread-body.ts';
 import { refuseMalformed } from './http/well-formed.ts';
 import { McpCallCounts } from './mcp/call-counts.ts';
 import { McpGateway } from './mcp/gateway.ts';
+import { PassOn } from './mcp/pass-on.ts';
 import { Metrics } from './metrics.ts';
 import { observe } from './observe.ts';
 import { documentRoutes } from './openapi.ts';
@@ -59,6 +61,8 @@ export interface ApiOptions {
   readonly limits?: Partial<ApiLimits>;
   /** Seals what MCP clients hold of their sessions; the same one lets them go on after a restart. */
   readonly sessionKey?: Uint8Array;
+  /** Who else hosts MCP servers; without it nothing is passed on. */
+  readonly peers?: McpPeers;
 }
 
 /** The HTTP API, ready for `listen`. */
@@ -72,7 +76,12 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   };
   const calls = new McpCallCounts();
   const gateway = new McpGateway(context, calls);
-  const mcpUse = () => ({ calls: calls.all, sessions: gateway.sessionCount });
+  const passOn = new PassOn(options.peers, context);
+  const mcpUse = () => ({
+    calls: calls.all,
+    sessions: gateway.sessionCount,
+    passedOn: passOn.count,
+  });
   const metrics = new Metrics(context, mcpUse, options.runningProcesses);
   const malformed = new MalformedHttp(log, clock);
   const app = fastify({
@@ -99,9 +108,11 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   serverRoutes(app, probe, metrics);
   const prefix = '/api/v1';
   await app.register(async (api) => addRoutes(api, context), { prefix });
-  await app.register(async (api) => mcpRoutes(api, context, gateway, calls), { prefix });
+  const mcpParts = { gateway, calls, passOn };
+  await app.register(async (api) => mcpRoutes(api, context, mcpParts), { prefix });
   app.addHook('onClose', async () => {
     gateway[Symbol.dispose]();
+    passOn[Symbol.dispose]();
   });
   await app.ready();
   return app;
@@ -117,6 +128,7 @@ function addHooks(
   const routes = new RouteTable(app);
   app.decorateRequest('caller', undefined);
   app.decorateRequest('failure', undefined);
+  app.decorateRequest('passedTo', undefined);
   app.addHook('onRequest', async (request, reply) => {
     malformed.began(request.raw, reply.raw);
     observe(request, reply, metrics, context);

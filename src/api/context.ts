@@ -14,6 +14,8 @@ declare module 'fastify' {
     caller: Caller | undefined;
     /** The code of the error that was answered, for the request log. */
     failure: ErrorCode | undefined;
+    /** The number of the server of ours that it was passed on to, for the request log. */
+    passedTo: number | undefined;
   }
   interface FastifyContextConfig {
     /** Answers without a token. */

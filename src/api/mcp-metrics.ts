@@ -6,10 +6,12 @@ export interface McpFigures {
   readonly servers: readonly McpServer[];
   readonly calls: ReadonlyMap<string, number>;
   readonly sessions: number;
+  readonly passedOn: number;
 }
 
 /** Hosted servers, in the Prometheus text format; of its own registry each time, so that one that went has no line. */
-export async function mcpMetrics({ servers, calls, sessions }: McpFigures): Promise<string> {
+export async function mcpMetrics(figures: McpFigures): Promise<string> {
+  const { servers, calls, sessions, passedOn } = figures;
   const registry = new Registry();
   const registers = [registry];
   const health = new Gauge({
@@ -44,5 +46,10 @@ export async function mcpMetrics({ servers, calls, sessions }: McpFigures): Prom
     help: 'Sessions of MCP clients that this server holds.',
     registers,
   }).set(sessions);
+  new Counter({
+    name: 'emergent_mcp_passed_on_total',
+    help: 'Requests for hosted servers that were passed on to the server of ours that hosts them.',
+    registers,
+  }).inc(passedOn);
   return registry.metrics();
 }

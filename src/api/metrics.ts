@@ -20,7 +20,7 @@ export interface RequestFacts {
 }
 
 /** What this server knows of the use of hosted MCP servers. */
-export type McpUse = () => Pick<McpFigures, 'calls' | 'sessions'>;
+export type McpUse = () => Omit<McpFigures, 'servers'>;
 
 /** What /metrics shows. Every server has its own registry; gauges are read when they are asked for. */
 export class Metrics {

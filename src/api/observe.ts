@@ -26,6 +26,7 @@ export function observe(
       ...facts,
       request_id: request.id,
       ...(request.caller && { token_id: request.caller.tokenId }),
+      ...(request.passedTo !== undefined && { passed_to: request.passedTo }),
       ...(code && { code }),
     });
   });

@@ -13,6 +13,7 @@ import {
   numberFrom,
   oneOf,
   parseAddresses,
+  parseAdvertiseUrl,
   parseBoolean,
   parseDatabaseUrl,
   parseDockerHost,
@@ -29,6 +30,8 @@ import type { WarmPoolSetting } from './warm-pools.ts';
 export interface Config {
   readonly host: string;
   readonly port: number;
+  /** Where the other servers on the same database reach this one; unset: they pass nothing on to it. */
+  readonly advertiseUrl: string | undefined;
   readonly dataDir: string;
   readonly adminToken: string | undefined;
   readonly skipSetup: boolean;
@@ -89,6 +92,7 @@ export function loadConfig(
   const draft = {
     host: env['EMERGENT_HOST'] || '127.0.0.1',
     port: read('EMERGENT_PORT', '7700', parsePort),
+    advertiseUrl: read('EMERGENT_ADVERTISE_URL', '', parseAdvertiseUrl),
     dataDir: resolve(env['EMERGENT_DATA_DIR'] || join(homedir(), '.emergent')),
     adminToken: read('EMERGENT_ADMIN_TOKEN', '', parseSecret),
     secretKey: read('EMERGENT_SECRET_KEY', '', parseSecret),

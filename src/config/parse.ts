@@ -48,6 +48,18 @@ export function parseDockerHost(text: string): string | undefined {
   return text;
 }
 
+/** Nothing of it is repeated in a problem: it may hold a password. */
+export function parseAdvertiseUrl(text: string): string | undefined {
+  if (text === '') return undefined;
+  const url = URL.parse(text);
+  if (!url || !['http:', 'https:'].includes(url.protocol)) {
+    throw new Error('is not an http:// or https:// URL');
+  }
+  if (url.username !== '' || url.password !== '') throw new Error('must not hold credentials');
+  if (/[?#]/.test(text)) throw new Error('must have neither a query nor a fragment');
+  return url.href.replace(/\/+$/, '');
+}
+
 /** The agent in a sandbox does not start with a name server that is no address. */
 export function parseAddresses(text: string): readonly string[] {
   const addresses = text.split(',').flatMap((item) => item.trim() || []);

@@ -21,6 +21,11 @@ export interface Setting {
 export const settings: readonly Setting[] = [
   { name: 'EMERGENT_HOST', default: '127.0.0.1', what: 'address to listen on' },
   { name: 'EMERGENT_PORT', default: '7700', what: 'port to listen on; 0 picks a free one' },
+  {
+    name: 'EMERGENT_ADVERTISE_URL',
+    default: 'none',
+    what: 'where other servers on the same database reach this one, for requests that are its',
+  },
   { name: 'EMERGENT_DATA_DIR', default: '~/.emergent', what: 'database, admin token, keys' },
   {
     name: configFileSetting,

@@ -30,7 +30,11 @@ const hints = {
   disk_full: 'Remove files in the workspace, or create one with a larger disk limit.',
   wrong_state: 'Wait for the running change to end, or destroy the workspace.',
   name_taken: 'Choose another name, or delete the server that has it: `emergent mcp list`.',
-  hosted_elsewhere: 'Another server on the same database runs it; ask that one.',
+  hosted_elsewhere:
+    'Ask the server that runs it; or set EMERGENT_ADVERTISE_URL there, and requests are passed on to it.',
+  host_unreachable:
+    'Nothing was done. Try again; if it lasts, check EMERGENT_ADVERTISE_URL of the server that hosts it.',
+  host_failed: 'It may have been done all the same: look before you send it again.',
   limit_reached:
     'Wait until one is stopped or destroyed, or destroy what is no longer used: `emergent list`.',
   interrupted: 'The workspace was stopped or destroyed, by somebody or by its TTL; see its events.',

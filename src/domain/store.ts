@@ -76,6 +76,7 @@ export interface Store extends AsyncDisposable {
   readonly workspaces: WorkspaceStore;
   readonly pools: PoolStore;
   readonly mcp: McpStore;
+  readonly peers: PeerStore;
   readonly events: EventStore;
   readonly tokens: TokenStore;
   /** Made at the first call on a new database. */
@@ -211,6 +212,22 @@ export interface McpStore {
   kept(owner?: string): Promise<readonly KeptVolumes[]>;
   /** The volumes are gone: the note goes too. False: there is none. */
   forgetKept(id: string): Promise<boolean>;
+}
+
+/** Another server on the same database, and where it is reached. */
+export interface Peer {
+  readonly number: number;
+  readonly url: string;
+}
+
+export interface PeerStore {
+  /** Of this server. */
+  readonly number: number;
+  /**
+   * Of the MCP servers with this id or name: who hosts each, by its id, where that is another server that is alive and
+   * has an address.
+   */
+  hostsOf(idOrName: string): Promise<ReadonlyMap<string, Peer>>;
 }
 
 export interface EventStore {

@@ -14,6 +14,8 @@ import { Incidents } from './incidents.ts';
 import { CallNotes } from './mcp/call-notes.ts';
 import type { McpSettings } from './mcp/context.ts';
 import { McpHost } from './mcp/host.ts';
+import { mcpPeers } from './mcp/peers.ts';
+import type { McpPeers } from './mcp/peers.ts';
 import { Registration } from './mcp/registration.ts';
 import { McpServers } from './mcp/servers.ts';
 import { lifecycleOf } from './lifecycle/lifecycle.ts';
@@ -55,6 +57,7 @@ export interface EngineOptions {
 }
 
 export interface RunningEngine extends Engine, AsyncDisposable {
+  readonly mcpPeers: McpPeers;
   /** How many tool calls are in progress. */
   readonly operationsInFlight: number;
   /**
@@ -149,6 +152,7 @@ export function startEngine(options: EngineOptions): RunningEngine {
     pool,
     upkeep: reconciler,
     mcp: new McpServers({ ...context, lifecycle, registration, host: mcpHost, notes }),
+    mcpPeers: mcpPeers({ store, mcp, peers: options.store.peers, host: mcpHost }),
     tokens: new Tokens(options.store.tokens, clock),
     get operationsInFlight() {
       return activity.operations;

@@ -4,6 +4,12 @@ export type SqlValue = string | number | boolean | null | readonly string[];
 /** A row as the driver hands it over; `row.ts` reads its columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** One statement, to be run later and perhaps again. */
+export interface Statement {
+  readonly sql: string;
+  readonly params: readonly SqlValue[];
+}
+
 export interface Queryable {
   /** One statement with `$1` parameters. A statement that tells what it changed says `returning`. */
   query(sql: string, params?: readonly SqlValue[]): Promise<readonly Row[]>;
@@ -23,9 +29,10 @@ export interface Database extends Queryable {
   transaction<T>(deadlineMs: number, work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
    * Holds the advisory lock (`namespace`, `number`) until it is disposed of. It is one session's, and goes when
-   * that session ends in any way: whoever holds it is alive.
+   * that session ends in any way: whoever holds it is alive. The session runs `announce` whenever it has taken the
+   * lock, so what others removed while it was lost is there again with it.
    */
-  hold(namespace: number, number: number): Promise<HeldLock>;
+  hold(namespace: number, number: number, announce?: Statement): Promise<HeldLock>;
   /** Which database this is: "PGlite 17.5 in /path", "PostgreSQL 15.18". */
   describe(): Promise<string>;
   /** Idempotent. */

@@ -4,6 +4,7 @@ import type { Store } from '../domain/store.ts';
 import type { Database } from './database.ts';
 import { eventStore } from './events/store.ts';
 import { readInstallation } from './installation.ts';
+import { hostsElsewhere } from './mcp/hosts-elsewhere.ts';
 import { McpNames } from './mcp/names.ts';
 import { mcpStore } from './mcp/store.ts';
 import { migrate } from './migrate.ts';
@@ -23,6 +24,8 @@ export interface StoreOptions {
   readonly log: Log;
   /** The time of events, and of the pauses between attempts to connect again. */
   readonly clock?: Clock;
+  /** Where the other servers on the database reach this one. */
+  readonly advertiseUrl?: string;
 }
 
 /** Opens the database, brings its schema up to date and hands out the store; closes it when that fails. */
@@ -35,7 +38,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     await migrate(database, await readMigrations(), log);
     log.info('opened the store', { database: await database.describe() });
-    return await storeOver(database, clock);
+    return await storeOver(database, clock, options.advertiseUrl);
   } catch (error) {
     await database.close();
     throw error;
@@ -43,8 +46,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 /** The store on a database whose schema is up to date, as one more server on it. Disposing of it closes both. */
-export async function storeOver(database: Database, clock: Clock): Promise<Store> {
-  const server = await registerServer(database);
+export async function storeOver(
+  database: Database,
+  clock: Clock,
+  advertiseUrl?: string,
+): Promise<Store> {
+  const server = await registerServer(database, advertiseUrl);
   const admissions = new Admissions(database);
   const names = new McpNames(database);
   let closing: Promise<void> | undefined;
@@ -52,6 +59,10 @@ export async function storeOver(database: Database, clock: Clock): Promise<Store
     workspaces: workspaceStore(database, admissions, names, server, clock),
     pools: poolStore(database, admissions, server, clock),
     mcp: mcpStore(database, names, server, clock),
+    peers: {
+      number: server.number,
+      hostsOf: (idOrName) => hostsElsewhere(database, server.number, idOrName),
+    },
     events: eventStore(database),
     tokens: tokenStore(database),
     installation: () => readInstallation(database),

@@ -11,6 +11,7 @@ import {
   type Queryable,
   type Row,
   type SqlValue,
+  type Statement,
   type Transaction,
 } from './database.ts';
 import { lockDirectory, type DirectoryLock } from './directory-lock.ts';
@@ -85,7 +86,7 @@ function overInstance(
   return {
     query,
     transaction: (deadlineMs, work) => transaction(instance, deadlineMs, work),
-    hold: (namespace, number) => hold({ query }, namespace, number),
+    hold: (namespace, number, announce) => hold({ query }, namespace, number, announce),
     async describe() {
       const [row] = await query('show server_version');
       return `PGlite ${String(row?.['server_version'])} in ${directory}`;
@@ -103,8 +104,14 @@ function overInstance(
 }
 
 /** The one session holds it: it is lost only with the process, and then so is everything else. */
-async function hold(db: Queryable, namespace: number, number: number): Promise<HeldLock> {
+async function hold(
+  db: Queryable,
+  namespace: number,
+  number: number,
+  announce: Statement | undefined,
+): Promise<HeldLock> {
   await db.query('select pg_advisory_lock($1, $2)', [namespace, number]);
+  if (announce) await db.query(announce.sql, announce.params);
   return {
     settled: () => true,
     async [Symbol.asyncDispose]() {

@@ -69,7 +69,8 @@ export function openPostgres({
   return {
     query,
     transaction: (deadlineMs, work) => inTurn(() => transaction(pool, log, deadlineMs, work)),
-    hold: (namespace, number) => holdSessionLock({ url, namespace, number, deadlines, clock, log }),
+    hold: (namespace, number, announce) =>
+      holdSessionLock({ url, namespace, number, announce, deadlines, clock, log }),
     async describe() {
       const [row] = await query('show server_version');
       return `PostgreSQL ${String(row?.['server_version']).split(' ', 1).join('')}`;

@@ -4,13 +4,14 @@ import type { Clock } from '../base/clock.ts';
 import { withDeadline } from '../base/deadline.ts';
 import type { Log } from '../base/log.ts';
 import { reasonOf } from '../base/reason.ts';
-import type { DatabaseDeadlines, HeldLock } from './database.ts';
+import type { DatabaseDeadlines, HeldLock, Statement } from './database.ts';
 import { databaseFailure } from './failure.ts';
 
 export interface SessionLockOptions {
   readonly url: string;
   readonly namespace: number;
   readonly number: number;
+  readonly announce: Statement | undefined;
   readonly deadlines: DatabaseDeadlines;
   readonly clock: Clock;
   readonly log: Log;
@@ -136,7 +137,7 @@ class LockSession {
     });
   }
 
-  async #take({ namespace, number }: SessionLockOptions): Promise<void> {
+  async #take({ namespace, number, announce }: SessionLockOptions): Promise<void> {
     await this.#client.connect();
     // Without these the database would keep the lock of a host that lost its power for hours.
     await this.#client.query(
@@ -145,6 +146,7 @@ class LockSession {
     // Waits, up to the statement timeout, for an earlier session of this server that the database has not
     // yet found to be dead.
     await this.#client.query('select pg_advisory_lock($1, $2)', [namespace, number]);
+    if (announce) await this.#client.query(announce.sql, [...announce.params]);
   }
 
   /** Why it is lost; or that `stop` aborted. */

@@ -14,7 +14,6 @@ import { HostedServer } from './hosted-server.ts';
 import { HttpProxy } from './http-proxy.ts';
 import { Listening } from './listening.ts';
 import { Modern } from './modern.ts';
-import { refuseForeignOrigin } from './origin.ts';
 import { ParkedCalls } from './parked-calls.ts';
 import { isUnavailability, requestIdIn, rpcErrorOf, rpcErrorResponse } from './rpc-error.ts';
 import { SessionDesk } from './session-desk.ts';
@@ -66,7 +65,6 @@ export class McpGateway implements Disposable {
   }
 
   async handle(request: FastifyRequest, reply: FastifyReply, id: string): Promise<void> {
-    refuseForeignOrigin(request);
     const caller = callerOf(request);
     const signal = clientGone(reply);
     const found = await this.#find(caller, id, signal);

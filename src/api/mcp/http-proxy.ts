@@ -1,14 +1,12 @@
-import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import { pipeline } from 'node:stream/promises';
+import type { ClientRequest } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
-import { withDeadline } from '../../base/deadline.ts';
 import { reasonOf } from '../../base/reason.ts';
 import { EmergentError } from '../../domain/errors.ts';
 import type { McpHttpTarget } from '../../engine/mcp/operations.ts';
-import { answerHeaders, requestHeaders } from './proxy-headers.ts';
+import { requestHeaders } from './proxy-headers.ts';
+import { answerTo, relay } from './relay.ts';
 import { callTimeoutMs } from './session-calls.ts';
 import { TunnelAgent } from './tunnel-agent.ts';
 
@@ -34,16 +32,13 @@ export class HttpProxy implements Disposable {
     { request, reply, body, signal }: ProxiedRequest,
   ): Promise<void> {
     const agent = this.#agentFor(serverId, target);
-    const answer = await answerTo(send(agent, target, request, body), signal);
-    reply.hijack();
-    const { raw } = reply;
-    raw.writeHead(answer.statusCode ?? 502, {
-      ...(reply.getHeaders() as OutgoingHttpHeaders),
-      ...answerHeaders(answer.headers),
-    });
-    raw.flushHeaders();
-    // Whichever side goes first takes the other with it.
-    await pipeline(answer, raw).catch(() => undefined);
+    const wait = { what: 'the answer of the MCP server', ms: callTimeoutMs, signal };
+    const answer = await answerTo(send(agent, target, request, body), wait).catch(
+      (error: unknown) => {
+        throw asFailure(error, signal);
+      },
+    );
+    await relay(answer, { request, reply, until: signal, broken: 'mcp_failed' });
   }
 
   forget(serverId: string): void {
@@ -91,26 +86,8 @@ function send(
   return sent;
 }
 
-/** Never sent twice: what a call does, it may have done before the connection broke. */
-async function answerTo(sent: ClientRequest, signal: AbortSignal): Promise<IncomingMessage> {
-  // A failure after the answer began is told by the answer.
-  sent.on('error', () => undefined);
-  try {
-    const [answer] = (await withDeadline(
-      'the answer of the MCP server',
-      callTimeoutMs,
-      (until) => once(sent, 'response', { signal: until }),
-      signal,
-    )) as [IncomingMessage];
-    return answer;
-  } catch (error) {
-    sent.destroy();
-    throw asFailure(error, signal);
-  }
-}
-
 function asFailure(error: unknown, signal: AbortSignal): unknown {
-  if (signal.aborted) return signal.reason;
+  if (signal.aborted) return error;
   if (!(error instanceof Error) || !('code' in error) || error instanceof EmergentError)
     return error;
   return new EmergentError('mcp_failed', `the MCP server did not answer: ${reasonOf(error)}`, {

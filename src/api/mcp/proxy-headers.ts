@@ -39,6 +39,39 @@ export function requestHeaders(
   };
 }
 
+/** Marks a request that one server of ours has passed on to another, with the number of the one that did. */
+export const forwardedBy = 'emergent-forwarded-by';
+
+/** What a connection to another server of ours has of its own; that one knows and judges all else. */
+const ofTheWayHere: ReadonlySet<string> = new Set([
+  'host',
+  'expect',
+  // Judged where the browser's request came in, by names that the next server does not have.
+  'origin',
+  'referer',
+]);
+
+/**
+ * For another server of ours: the caller's own headers, the token among them. How long the body is, is said again as it
+ * was said here, whatever the caller calls hop by hop: a body without a length would be read as a request of its own.
+ */
+export function passedOnHeaders(
+  from: IncomingHttpHeaders,
+  by: number,
+  requestId: string,
+): OutgoingHttpHeaders {
+  const length = from['content-length'];
+  const isChunked = length === undefined && from['transfer-encoding'] !== undefined;
+  return {
+    ...endToEnd(from, ofTheWayHere),
+    ...(length !== undefined && { 'content-length': length }),
+    ...(isChunked && { 'transfer-encoding': 'chunked' }),
+    // The same in both logs.
+    'x-request-id': requestId,
+    [forwardedBy]: String(by),
+  };
+}
+
 export function answerHeaders(from: IncomingHttpHeaders): OutgoingHttpHeaders {
   return endToEnd(from, noneOfOurs);
 }

@@ -56,6 +56,8 @@ export const mcpErrors: readonly ErrorCode[] = [
   'bad_id',
   'mcp_server_not_found',
   'hosted_elsewhere',
+  'host_unreachable',
+  'host_failed',
   'sandbox_unreachable',
   'deadline_exceeded',
 ];

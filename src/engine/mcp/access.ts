@@ -19,11 +19,7 @@ export class McpAccess {
 
   /** To look at it and to call it. */
   async toUse(caller: Caller, idOrName: string): Promise<Workspace> {
-    const found = uuid.test(idOrName) ? await this.#byId(idOrName) : await this.#mcp.find(idOrName);
-    const [first, ...others] = preferred(
-      caller,
-      found.filter((workspace) => mayUse(caller, workspace)),
-    );
+    const [first, ...others] = await this.meant(caller, idOrName);
     if (!first) {
       throw new EmergentError('mcp_server_not_found', `there is no MCP server "${idOrName}"`);
     }
@@ -32,6 +28,15 @@ export class McpAccess {
       hint: 'Use the id of the one that you mean.',
       details: { ids: [first, ...others].map(({ id }) => id) },
     });
+  }
+
+  /** Those that the caller may mean; several where a name alone does not tell. */
+  async meant(caller: Caller, idOrName: string): Promise<readonly Workspace[]> {
+    const found = uuid.test(idOrName) ? await this.#byId(idOrName) : await this.#mcp.find(idOrName);
+    return preferred(
+      caller,
+      found.filter((workspace) => mayUse(caller, workspace)),
+    );
   }
 
   async toChange(caller: Caller, idOrName: string): Promise<Workspace> {
