@@ -7,7 +7,7 @@ import { untilAborted } from '../../../base/until-aborted.ts';
 import { withDeadline } from '../../../base/deadline.ts';
 import { EmergentError } from '../../../domain/errors.ts';
 import type { CreatedSandbox, SandboxSpec } from '../../../domain/provider.ts';
-import { NatBridge } from './bridge.ts';
+import { interfaceOf, NatBridge } from './bridge.ts';
 import { identify } from './engine-identity.ts';
 import type { EngineIdentity } from './engine-identity.ts';
 import { Firewall, FirewallUnavailable } from './firewall.ts';
@@ -53,6 +53,8 @@ export class WorkspaceNetwork {
   #ensuring: Promise<NetworkFilter> | undefined;
   #looking: Promise<void> | undefined;
   #known: NetworkFilter | undefined;
+  /** The bridge is one of an earlier version: it goes when nobody uses it. */
+  #outdated = false;
   #uses = 0;
 
   constructor(options: WorkspaceNetworkOptions) {
@@ -123,7 +125,8 @@ export class WorkspaceNetwork {
     signal: AbortSignal,
   ): Promise<[T, NetworkFilter]> {
     const ready = this.#allowedFilter(signal);
-    if (this.#known?.kind !== 'iptables') await ready;
+    // What is put on an outdated bridge meanwhile would keep it.
+    if (this.#known?.kind !== 'iptables' || this.#outdated) await ready;
     // Whoever works may fail before it asks.
     ready.catch(() => undefined);
     return [await work(ready), await ready];
@@ -165,6 +168,7 @@ export class WorkspaceNetwork {
     await using _lock = await this.#options.hostNetwork.lock(signal);
     const engine = await identify(this.#options.docker, signal);
     const bridge = await this.#bridge.ensure(engine.tag, signal);
+    this.#outdated = bridge !== interfaceOf(engine.tag);
     const filter = await this.#filterFor(bridge, engine, signal);
     this.#known = filter;
     return filter;
