@@ -221,6 +221,7 @@ function engineOptions(
   | 'maxConcurrent'
   | 'allowUnsandboxed'
   | 'eventRetentionSeconds'
+  | 'reconcileEveryMs'
   | 'mcpSettings'
   | 'warmPools'
   | 'release'
@@ -239,6 +240,7 @@ function engineOptions(
     maxConcurrent: config.maxConcurrent,
     allowUnsandboxed: config.allowUnsandboxed || config.demo,
     eventRetentionSeconds: config.eventRetentionSeconds,
+    reconcileEveryMs: config.reconcileSeconds * 1000,
     mcpSettings: {
       pingEveryMs: config.mcpPingSeconds * 1000,
       shutdownGraceMs: config.mcpGraceSeconds * 1000,

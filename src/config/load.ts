@@ -20,6 +20,7 @@ import {
   parseDuration,
   parseIdleTime,
   parsePort,
+  parseReconcileInterval,
   parseSecret,
   parseTtl,
 } from './parse.ts';
@@ -62,6 +63,8 @@ export interface Config {
   /** Seals what is secret in the database; unset: the key is in the database too. */
   readonly secretKey: string | undefined;
   readonly eventRetentionSeconds: number;
+  /** How often rows are compared with reality, beside whenever something was found out of order. */
+  readonly reconcileSeconds: number;
   /** What programs of MCP servers get between SIGTERM and force when this server ends. */
   readonly mcpGraceSeconds: number;
   /** How long an MCP server may be silent before it is asked whether it is there. */
@@ -97,6 +100,7 @@ export function loadConfig(
     adminToken: read('EMERGENT_ADMIN_TOKEN', '', parseSecret),
     secretKey: read('EMERGENT_SECRET_KEY', '', parseSecret),
     eventRetentionSeconds: read('EMERGENT_EVENT_RETENTION', '90d', parseDuration),
+    reconcileSeconds: read('EMERGENT_RECONCILE_INTERVAL', '1m', parseReconcileInterval),
     mcpGraceSeconds: read('EMERGENT_MCP_GRACE', '30s', parseDuration),
     mcpPingSeconds: read('EMERGENT_MCP_PING', '30s', parseDuration),
     skipSetup: read('EMERGENT_SKIP_SETUP', 'false', parseBoolean),

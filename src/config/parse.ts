@@ -84,6 +84,12 @@ export function parseTtl(text: string): number {
   return seconds;
 }
 
+export function parseReconcileInterval(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds < 5 || seconds > 3600) throw new Error(`"${text}" is not between 5s and 1h`);
+  return seconds;
+}
+
 export function parseIdleTime(text: string): number | null {
   return ['off', 'false', '0', '0s'].includes(text.toLowerCase()) ? null : parseDuration(text);
 }

@@ -48,6 +48,11 @@ export const settings: readonly Setting[] = [
   },
   { name: 'EMERGENT_EVENT_RETENTION', default: '90d', what: 'how long events are kept' },
   {
+    name: 'EMERGENT_RECONCILE_INTERVAL',
+    default: '1m',
+    what: 'how often all rows are compared with what really runs, 5s to 1h',
+  },
+  {
     name: 'EMERGENT_MCP_GRACE',
     default: '30s',
     what: 'what MCP servers get to end by themselves when this server stops',

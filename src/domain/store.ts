@@ -193,7 +193,7 @@ export interface McpStore {
   saveState(id: string, state: McpState): Promise<boolean>;
   /**
    * Makes this server the host of those among these that nobody alive hosts, and answers with the ids of all that it
-   * hosts now. Of several servers at once one gets each.
+   * hosts now. Of several servers at once one gets each. At first it is hosted by the server that has admitted it.
    */
   claimHosting(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** This server hosts it no longer: whoever comes next may. */

@@ -51,6 +51,7 @@ export interface EngineOptions {
   readonly release: string;
   readonly allowUnsandboxed: boolean;
   readonly eventRetentionSeconds: number;
+  readonly reconcileEveryMs?: number;
   readonly mcpSettings: McpSettings;
   readonly clock: Clock;
   readonly log: Log;
@@ -108,6 +109,7 @@ export function startEngine(options: EngineOptions): RunningEngine {
   const workspaces = new Workspaces({ ...context, lifecycle, claims: pool.claims });
   const reconciler = new Reconciler({
     ...{ store, mcp, events: eventStore, providers, upkeep, releases, clock, log },
+    ...(options.reconcileEveryMs !== undefined && { everyMs: options.reconcileEveryMs }),
   });
   const reaper = new Reaper({
     ...{ store, events: eventStore, upkeep, releases, clock, log },

@@ -51,6 +51,8 @@ describe('requests that reach a server which does not host the MCP server', () =
         EMERGENT_ADMIN_TOKEN: token,
         EMERGENT_DATA_DIR: join(directory, name),
         EMERGENT_DEMO: '1',
+        // Each sees only its own sandboxes, and would take the other's for lost.
+        EMERGENT_RECONCILE_INTERVAL: '1h',
         EMERGENT_PORT: new URL(url).port,
         ...(isAddressed && { EMERGENT_ADVERTISE_URL: url }),
       },

@@ -67,6 +67,8 @@ describe('two servers on one PostgreSQL', () => {
           EMERGENT_ADMIN_TOKEN: token,
           EMERGENT_DATA_DIR: directory,
           EMERGENT_DEMO: '1',
+          // Each sees only its own sandboxes, and would take the other's for lost.
+          EMERGENT_RECONCILE_INTERVAL: '1h',
           EMERGENT_LOG_LEVEL: 'warn',
           EMERGENT_PORT: String(port),
           WORKSPACE_MAX_CONCURRENT: String(limit),

@@ -186,14 +186,11 @@ export function constraintTests(subject: () => Subject): void {
 
   test.each(refusedStates)('mcp_state: %s refuses %j', async (constraint, state) => {
     const { database, store } = subject();
-    const { id } = await put(store, mcpServer());
-    const insert = (value: unknown): Promise<unknown> =>
-      database.query('insert into kb.mcp_state (workspace_id, state) values ($1, $2)', [
-        id,
-        JSON.stringify(value),
-      ]);
-    await expect(insert(state)).rejects.toMatchObject({ code: '23514', constraint });
-    await insert(goodState);
+    await put(store, mcpServer());
+    const write = (value: unknown): Promise<unknown> =>
+      database.query('update kb.mcp_state set state = $1', [JSON.stringify(value)]);
+    await expect(write(state)).rejects.toMatchObject({ code: '23514', constraint });
+    await write(goodState);
   });
 
   test.each(refusedKept)('kept_volumes: %s refuses %j', async (constraint, columns) => {

@@ -22,7 +22,6 @@ export function keptVolumesTests(subject: () => Subject): void {
   test('the row goes, with its event, and its volumes are noted', async () => {
     const { store } = subject();
     const row = await putDestroying({ provider: 'gvisor' });
-    await store.mcp.claimHosting([row.id]);
     await store.mcp.saveState(row.id, fullState);
     expect(await store.mcp.removeKeeping(row.id, 'somebody', { why: 'asked' })).toBe(true);
     expect(await store.workspaces.get(row.id)).toBeUndefined();

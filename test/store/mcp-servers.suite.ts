@@ -16,7 +16,6 @@ export function mcpServerTests(subject: () => Subject): void {
   /** One that this server hosts. */
   const hosted = async (): Promise<string> => {
     const { id } = await put(subject().store, mcpServer());
-    expect(await subject().store.mcp.claimHosting([id])).toEqual(new Set([id]));
     return id;
   };
   const stateOf = async (id: string): Promise<McpState | undefined> =>
@@ -174,7 +173,6 @@ export function mcpServerTests(subject: () => Subject): void {
   test('the state goes with its row', async () => {
     const { store, database } = subject();
     const { id } = await put(store, { status: 'destroying', ...mcpServer() });
-    await store.mcp.claimHosting([id]);
     await store.mcp.saveState(id, fullState);
     await store.workspaces.remove(id, 'somebody');
     expect(await store.mcp.states()).toEqual(new Map());

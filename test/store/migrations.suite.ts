@@ -4,6 +4,8 @@ import type { Row } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { migration, readMigrations } from '../../src/store/migrations.ts';
 import { recordLog } from '../support/log.ts';
+import { mcpServer } from './fixtures/mcp-servers.ts';
+import { put } from './fixtures/workspaces.ts';
 import type { Subject } from './suite.ts';
 
 const one = migration(1, 'one', 'create table kb.one (a integer); insert into kb.one values (1)');
@@ -214,6 +216,23 @@ export function migrationTests(subject: () => Subject): void {
     }
     expect(await store.mcp.servers()).toEqual([]);
     expect(await store.events.list({ limit: 10 })).toEqual(events);
+  });
+
+  test('007: an MCP server of a 006 database that has no host is for whoever comes', async () => {
+    const { database, store } = subject();
+    const migrations = await readMigrations();
+    await run(migrations);
+    const hosted = await put(store, mcpServer({ name: 'hosted' }));
+    const unhosted = await put(store, mcpServer({ name: 'unhosted' }));
+    await database.query('delete from kb.mcp_state where workspace_id = $1', [unhosted.id]);
+    await database.query('delete from kb.schema_migrations where version >= 7');
+    expect(await run(migrations)).toEqual(['mcp-hosts']);
+    expect(
+      await database.query('select workspace_id, host from kb.mcp_state order by host nulls last'),
+    ).toEqual([
+      { workspace_id: hosted.id, host: store.peers.number },
+      { workspace_id: unhosted.id, host: null },
+    ]);
   });
 }
 

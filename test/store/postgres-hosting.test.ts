@@ -60,7 +60,6 @@ describe('hosting on PostgreSQL', () => {
     await using other = await openStore({ databaseUrl: url, dataDir: '', log, clock });
     await using database = openDatabase(url);
     const { id } = await put(other, mcpServer());
-    await other.mcp.claimHosting([id]);
     await other.mcp.saveState(id, fullState);
     await cutHostOf(database, id);
     await eventually(async () => {
@@ -87,10 +86,11 @@ describe('hosting on PostgreSQL', () => {
     const released = await put(store, mcpServer({ name: 'released' }));
     const ids = [left.id, released.id];
     const dead = 1_000_000;
-    await database.query(
-      'insert into kb.mcp_state (workspace_id, host) values ($1, $3), ($2, null)',
-      [...ids, dead],
-    );
+    await database.query('update kb.mcp_state set host = $2 where workspace_id = $1', [
+      left.id,
+      dead,
+    ]);
+    await store.mcp.releaseHosting([released.id]);
     const claim = (settled: boolean): Promise<ReadonlySet<string>> =>
       claimHosting(database, { number: 7, settled: () => settled, ...disposable }, ids);
     expect(await claim(false)).toEqual(new Set([released.id]));
@@ -103,6 +103,7 @@ describe('hosting on PostgreSQL', () => {
     await using database = openDatabase(url);
     const { id } = await put(store, mcpServer({ name: 'going' }));
     const stays = await put(store, mcpServer({ name: 'staying' }));
+    await store.mcp.releaseHosting([id, stays.id]);
     let claim: Promise<ReadonlySet<string>> | undefined;
     await database.transaction(60_000, async (tx) => {
       await tx.query('delete from kb.agent_workspaces where id = $1', [id]);
@@ -113,20 +114,15 @@ describe('hosting on PostgreSQL', () => {
   });
 
   test.each([
-    ['never hosted', null],
-    ['released', 'null'],
-    ['left by the dead', '1000000'],
+    ['released', null],
+    ['left by the dead', 1_000_000],
   ])('a second claim waits for the first, and finds its server alive: %s', async (_, host) => {
     const url = await server.cloneDatabase();
     await using store = await open(url);
     await using other = await open(url);
     await using database = openDatabase(url);
     const { id } = await put(store, mcpServer());
-    if (host !== null) {
-      await database.query(
-        `insert into kb.mcp_state (workspace_id, host) select id, ${host} from kb.agent_workspaces`,
-      );
-    }
+    await database.query('update kb.mcp_state set host = $1', [host]);
     const [row] = await database.query('select operator from kb.agent_workspaces');
     const first = { number: Number(row?.['operator']), settled: () => true, ...disposable };
     let second: Promise<ReadonlySet<string>> | undefined;

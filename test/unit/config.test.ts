@@ -27,6 +27,7 @@ describe('loadConfig', () => {
       mcpGraceSeconds: 30,
       mcpPingSeconds: 30,
       eventRetentionSeconds: 90 * 86_400,
+      reconcileSeconds: 60,
       skipSetup: false,
       demo: false,
       logLevel: 'info',
@@ -62,6 +63,7 @@ describe('loadConfig', () => {
       EMERGENT_MCP_GRACE: '2m',
       EMERGENT_MCP_PING: '5s',
       EMERGENT_EVENT_RETENTION: '7d',
+      EMERGENT_RECONCILE_INTERVAL: '5s',
       EMERGENT_SKIP_SETUP: '1',
       EMERGENT_DEMO: 'YES',
       EMERGENT_LOG_LEVEL: 'debug',
@@ -92,6 +94,7 @@ describe('loadConfig', () => {
       mcpGraceSeconds: 120,
       mcpPingSeconds: 5,
       eventRetentionSeconds: 7 * 86_400,
+      reconcileSeconds: 5,
       skipSetup: true,
       demo: true,
       logLevel: 'debug',
@@ -137,7 +140,7 @@ describe('loadConfig', () => {
       ...['EMERGENT_LOG_LEVEL', 'WORKSPACE_DEPLOYMENT_MODE', 'WORKSPACE_DEFAULT_TTL'],
       ...['WORKSPACE_DEFAULT_CPU', 'WORKSPACE_DEFAULT_MEMORY', 'WORKSPACE_DEFAULT_DISK'],
       ...['WORKSPACE_ALLOW_UNSANDBOXED', 'WORKSPACE_MAX_CONCURRENT', 'EMERGENT_EVENT_RETENTION'],
-      ...['WORKSPACE_IDLE_FREEZE', 'WORKSPACE_WARM_POOL_SIZE'],
+      ...['WORKSPACE_IDLE_FREEZE', 'WORKSPACE_WARM_POOL_SIZE', 'EMERGENT_RECONCILE_INTERVAL'],
     ]);
     const shown = settings.filter(({ name }) => values.has(name));
     expect(shown).toHaveLength(values.size);
@@ -160,6 +163,7 @@ describe('loadConfig', () => {
     EMERGENT_PORT: ['65536', '-1', '1.5', 'http', '0x50', ' 80'],
     EMERGENT_ADMIN_TOKEN: ['short', 'has a space in it, sadly', 'ümlaute-sind-nicht-erlaubt'],
     EMERGENT_SECRET_KEY: ['too short', 'with spaces in between'],
+    EMERGENT_RECONCILE_INTERVAL: ['4s', '3601s', '1d', '1'],
     EMERGENT_SKIP_SETUP: ['maybe', '2'],
     EMERGENT_DEMO: ['on'],
     EMERGENT_LOG_LEVEL: ['loud', 'INFO'],

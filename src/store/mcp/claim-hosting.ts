@@ -3,10 +3,10 @@ import { text } from '../row.ts';
 import { aliveServer, type ServerIdentity } from '../server.ts';
 
 /**
- * Race: of several servers at once the first to write the row of a program, or to lock it, has it. The others wait for
- * that moment, check again and find it with a server that is alive. Rows are locked in one order, so no two wait for
- * each other; a server that is being removed is passed over. One whose own sign of life was just cut takes only what
- * was released: the others may be as alive as it is.
+ * Race: of several servers at once the first to lock the row of a program has it. The others wait for that moment,
+ * check again and find it with a server that is alive. Rows are locked in one order, so no two wait for each other; a
+ * server that is being removed is passed over. One whose own sign of life was just cut takes only what was released:
+ * the others may be as alive as it is.
  */
 export async function claimHosting(
   db: Queryable,
@@ -14,19 +14,7 @@ export async function claimHosting(
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const rows = await db.query(
-    `with unhosted as (
-       select id
-         from kb.agent_workspaces workspace
-        where id = any($1::uuid[]) and container_type = 'mcp_server'
-          and not exists (select 1 from kb.mcp_state where workspace_id = workspace.id)
-        order by id
-          for key share
-     ), made as (
-       insert into kb.mcp_state (workspace_id, host)
-       select id, $2 from unhosted
-           on conflict do nothing
-       returning workspace_id
-     ), left_alone as (
+    `with left_alone as (
        select workspace_id
          from kb.mcp_state
         where workspace_id = any($1::uuid[])
@@ -39,8 +27,6 @@ export async function claimHosting(
         where workspace_id in (select workspace_id from left_alone)
        returning workspace_id
      )
-     select workspace_id from made
-      union all
      select workspace_id from taken
       union all
      select workspace_id from kb.mcp_state where workspace_id = any($1::uuid[]) and host = $2`,

@@ -76,6 +76,7 @@ export class MemoryWorkspaceStore implements WorkspaceStore {
       version: 1,
     };
     this.keep(row);
+    if (row.containerType === 'mcp_server') this.mcp.hosts.set(row.id, this.server);
     const { owner, provider, image, pool, status } = row;
     this.events.appendChange(row, this.clock.now(), owner, `workspace.${status}`, {
       provider,
