@@ -1,6 +1,8 @@
 import { readFile, readlink } from 'node:fs/promises';
 import { HostProcess } from './host-process.ts';
 
+/** On the containers and images by which a runtime is tried. */
+export const trialLabel = 'dev.emergent.probe';
 /** On what a probe makes on the engine: the process that is probing. */
 export const ownerLabel = 'dev.emergent.owner';
 

@@ -1,8 +1,8 @@
 import type { Dirent } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { systemCode } from '../../src/base/system-code.ts';
 import { run } from '../../src/host/run.ts';
+import { unlessMissing } from '../../src/providers/gvisor/disk/host-files.ts';
 
 /** What the host holds of the disks in one directory: workspace ids, asked of the kernel. */
 export interface HostDisks {
@@ -49,12 +49,7 @@ async function imagesIn(directory: string): Promise<readonly string[]> {
 
 /** Of a directory that goes while it is looked at, as one does with its last disk: none. */
 async function entriesOf(directory: string): Promise<readonly Dirent[]> {
-  try {
-    return await readdir(directory, { withFileTypes: true });
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return [];
-    throw error;
-  }
+  return (await unlessMissing(readdir(directory, { withFileTypes: true }))) ?? [];
 }
 
 async function mountsIn(directory: string): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { ownerLabel, thisOwner } from '../../src/base/process-owner.ts';
+import { ownerLabel, thisOwner, trialLabel } from '../../src/base/process-owner.ts';
 import { findEngine } from '../../src/host/docker/engine.ts';
 import { probeHost } from '../../src/host/probes/probe-host.ts';
 import { doctorLines } from '../../src/cli/doctor.ts';
@@ -47,6 +47,6 @@ test('a forgotten trial that somebody else has removed meanwhile is no failure',
 /** Of this process: other tests try runtimes on the same engine, and kill servers that do. */
 async function probeContainers(): Promise<unknown[]> {
   const { engine } = await findEngine();
-  const label = ['dev.emergent.probe=true', `${ownerLabel}=${await thisOwner()}`];
+  const label = [`${trialLabel}=true`, `${ownerLabel}=${await thisOwner()}`];
   return (await engine?.docker.listContainers({ all: true, filters: { label } })) ?? [];
 }

@@ -1,18 +1,14 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { McpServer } from '../../src/cli/http/mcp-types.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { connect, connectModern, toolText } from '../support/mcp-clients.ts';
 import { McpHosting, textOf } from '../support/mcp-hosting.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { ServerGroup } from '../support/server-group.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 
-const token = randomBytes(24).toString('hex');
 const program = join(import.meta.dirname, 'fixtures/patient-server.ts');
 const patient = { command: process.execPath, args: [program] };
 
@@ -28,37 +24,19 @@ interface Running {
   logged(requestId?: string): Promise<readonly Record<string, unknown>[]>;
 }
 
-// Two processes, as behind a load balancer. One has an address for the other; the other has none.
+// One has an address for the other; the other has none.
 describe('requests that reach a server which does not host the MCP server', () => {
-  const started = new AsyncDisposableStack();
-  let sql: pg.Client;
+  let group: ServerGroup;
+  let sql: ServerGroup['sql'];
+  let token: string;
   let addressed: Running;
   let silent: Running;
   let server: McpServer;
 
-  const start = async (
-    directory: string,
-    name: string,
-    databaseUrl: string,
-    isAddressed: boolean,
-  ): Promise<Running> => {
-    const url = `http://127.0.0.1:${String(await freePort())}`;
-    const log = join(directory, `${name}.log`);
-    const process = await ServerProcess.spawn({
-      log,
-      env: {
-        DATABASE_URL: databaseUrl,
-        EMERGENT_ADMIN_TOKEN: token,
-        EMERGENT_DATA_DIR: join(directory, name),
-        EMERGENT_DEMO: '1',
-        // Each sees only its own sandboxes, and would take the other's for lost.
-        EMERGENT_RECONCILE_INTERVAL: '1h',
-        EMERGENT_PORT: new URL(url).port,
-        ...(isAddressed && { EMERGENT_ADVERTISE_URL: url }),
-      },
-    });
-    started.use(process);
-    await process.ready;
+  const start = async (name: string, isAddressed: boolean): Promise<Running> => {
+    const { url, process, log } = await group.serve(name, (at) =>
+      isAddressed ? { EMERGENT_ADVERTISE_URL: at } : {},
+    );
     return {
       ...{ url, process, hosting: new McpHosting({ url, token }) },
       async logged(requestId) {
@@ -95,20 +73,12 @@ describe('requests that reach a server which does not host the MCP server', () =
   };
 
   beforeAll(async () => {
-    const postgres = started.use(await startPostgres());
-    const databaseUrl = await postgres.cloneDatabase();
-    const directory = await mkdtemp(join(tmpdir(), 'emergent-passed-on-'));
-    started.defer(() => rm(directory, { recursive: true, force: true }));
-    sql = new pg.Client({ connectionString: databaseUrl, query_timeout: 60_000 });
-    await sql.connect();
-    started.defer(() => sql.end());
-    [addressed, silent] = await Promise.all([
-      start(directory, 'addressed', databaseUrl, true),
-      start(directory, 'silent', databaseUrl, false),
-    ]);
+    group = await ServerGroup.start();
+    ({ sql, token } = group);
+    [addressed, silent] = await Promise.all([start('addressed', true), start('silent', false)]);
     server = await addressed.hosting.register({ name: 'patient', ...patient });
   });
-  afterAll(() => started.disposeAsync());
+  afterAll(() => group[Symbol.asyncDispose]());
 
   test('its status, by id and by name, is what its host says', async () => {
     const { rows } = await sql.query<{ number: number }>('select number from kb.server_addresses');

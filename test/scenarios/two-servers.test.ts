@@ -1,16 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
-import { freePort } from '../support/free-port.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { ServerProcess } from '../support/server-process.ts';
+import { ServerGroup } from '../support/server-group.ts';
 import { verifies } from '../support/verifies.ts';
 
 const limit = 10;
-const token = randomBytes(24).toString('hex');
 
 interface Reply {
   readonly status: number;
@@ -22,25 +14,26 @@ interface Reply {
 
 class Server {
   readonly #url: string;
+  readonly #token: string;
 
-  constructor(port: number) {
-    this.#url = `http://127.0.0.1:${String(port)}/api/v1/agent/workspaces`;
+  constructor(url: string, token: string) {
+    this.#url = `${url}/api/v1/agent/workspaces`;
+    this.#token = token;
   }
 
   async call(method: string, path = ''): Promise<Reply> {
     const response = await fetch(this.#url + path, {
       method,
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${this.#token}` },
       signal: AbortSignal.timeout(120_000),
     });
     return { status: response.status, body: (await response.json()) as Reply['body'] };
   }
 }
 
-// Two processes, as in production: each with a connection pool, an event loop and loops of its own.
 describe('two servers on one PostgreSQL', () => {
-  const started = new AsyncDisposableStack();
-  let sql: pg.Client;
+  let group: ServerGroup;
+  let sql: ServerGroup['sql'];
   let servers: readonly [Server, Server];
 
   const count = async (condition: string): Promise<number> => {
@@ -51,39 +44,19 @@ describe('two servers on one PostgreSQL', () => {
   };
 
   beforeAll(async () => {
-    const postgres = started.use(await startPostgres());
-    const url = await postgres.cloneDatabase();
-    const directory = await mkdtemp(join(tmpdir(), 'emergent-two-'));
-    started.defer(() => rm(directory, { recursive: true, force: true }));
-    sql = new pg.Client({ connectionString: url, query_timeout: 60_000 });
-    await sql.connect();
-    started.defer(() => sql.end());
-    const start = async (): Promise<Server> => {
-      const port = await freePort();
-      const process = await ServerProcess.spawn({
-        log: join(directory, 'log'),
-        env: {
-          DATABASE_URL: url,
-          EMERGENT_ADMIN_TOKEN: token,
-          EMERGENT_DATA_DIR: directory,
-          EMERGENT_DEMO: '1',
-          // Each sees only its own sandboxes, and would take the other's for lost.
-          EMERGENT_RECONCILE_INTERVAL: '1h',
-          EMERGENT_LOG_LEVEL: 'warn',
-          EMERGENT_PORT: String(port),
-          WORKSPACE_MAX_CONCURRENT: String(limit),
-        },
-      });
-      started.use(process);
-      await process.ready;
-      return new Server(port);
+    group = await ServerGroup.start();
+    const start = async (name: string): Promise<Server> => {
+      const { url } = await group.serve(name, () => ({
+        EMERGENT_LOG_LEVEL: 'warn',
+        WORKSPACE_MAX_CONCURRENT: String(limit),
+      }));
+      return new Server(url, group.token);
     };
-    servers = await Promise.all([start(), start()]);
+    servers = await Promise.all([start('first'), start('second')]);
+    ({ sql } = group);
   });
 
-  afterAll(async () => {
-    await started.disposeAsync();
-  });
+  afterAll(() => group[Symbol.asyncDispose]());
 
   verifies(
     ['lifecycle/workspace-creation-exceeds-concurrent-limit'],

@@ -8,7 +8,7 @@ import { findEngine } from '../../src/host/docker/engine.ts';
 import type { Engine } from '../../src/host/docker/engine.ts';
 import { cacheDir } from '../../src/host/paths.ts';
 import { runOk } from '../../src/host/run.ts';
-import { lockSetup } from '../../src/host/setup/lock.ts';
+import { madeOnce } from './made-once.ts';
 
 /** Starts an engine on the data directory `data`, hands it over, and stops it in order. */
 export type WithEngine = (data: string, use: (docker: Docker) => Promise<void>) => Promise<void>;
@@ -54,11 +54,9 @@ export async function addMissingImages(docker: Docker, images: readonly string[]
 async function plantOf(images: readonly string[], withEngine: WithEngine): Promise<string> {
   const parent = join(cacheDir(), 'test-engines');
   const planted = join(parent, await keyOf(images));
-  if (!(await isThere(planted))) {
-    const signal = AbortSignal.timeout(makeMs);
-    await using _lock = await lockSetup(() => undefined, signal, 'emergent-test-engines');
-    if (!(await isThere(planted))) await make(parent, planted, images, withEngine);
-  }
+  await madeOnce(planted, { lock: 'emergent-test-engines', patienceMs: makeMs }, () =>
+    make(parent, planted, images, withEngine),
+  );
   const now = systemClock.now();
   await utimes(planted, now, now);
   return planted;
@@ -120,11 +118,4 @@ export async function sharedEngine(): Promise<Engine> {
   const look = await findEngine();
   if (!look.engine) throw new Error(`there is no shared engine: ${look.reason}`);
   return look.engine;
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

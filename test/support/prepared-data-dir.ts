@@ -1,10 +1,9 @@
 import { PGlite } from '@electric-sql/pglite';
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { lockSetup } from '../../src/host/setup/lock.ts';
+import { madeOnce } from './made-once.ts';
 
 const run = promisify(execFile);
 const modules = resolve(import.meta.dirname, '../../node_modules');
@@ -25,14 +24,12 @@ async function emptyDatabase(): Promise<string> {
   const manifest = await readFile(join(modules, '@electric-sql/pglite/package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };
   const kept = join(modules, '.cache', `pglite-${version}`);
-  if (existsSync(kept)) return kept;
-  const patience = AbortSignal.timeout(150_000);
-  await using _lock = await lockSetup(() => undefined, patience, 'emergent-test-database');
-  if (existsSync(kept)) return kept;
-  const unfinished = `${kept}.unfinished`;
-  await rm(unfinished, { recursive: true, force: true });
-  await mkdir(join(modules, '.cache'), { recursive: true });
-  await (await PGlite.create({ dataDir: unfinished })).close();
-  await rename(unfinished, kept);
+  await madeOnce(kept, { lock: 'emergent-test-database', patienceMs: 150_000 }, async () => {
+    const unfinished = `${kept}.unfinished`;
+    await rm(unfinished, { recursive: true, force: true });
+    await mkdir(join(modules, '.cache'), { recursive: true });
+    await (await PGlite.create({ dataDir: unfinished })).close();
+    await rename(unfinished, kept);
+  });
   return kept;
 }

@@ -5,7 +5,7 @@ import type { Container } from 'dockerode';
 
 import { systemClock } from '../../base/clock.ts';
 import { withDeadline } from '../../base/deadline.ts';
-import { ownerIsGone, ownerLabel, thisOwner } from '../../base/process-owner.ts';
+import { ownerIsGone, ownerLabel, thisOwner, trialLabel } from '../../base/process-owner.ts';
 import { reasonOf } from '../../base/reason.ts';
 import { option } from '../docker/daemon.ts';
 import { commandLine } from '../processes.ts';
@@ -14,7 +14,6 @@ import { followProgress } from '../docker/progress.ts';
 import { tarOf } from '../../base/tar.ts';
 import { probeProgram } from './probe-program.ts';
 
-const probeLabel = 'dev.emergent.probe';
 const createMs = 10_000;
 const usualStartMs = 10_000;
 const cleanMs = 10_000;
@@ -70,7 +69,7 @@ function createProbe(
         Image: image,
         Cmd: ['/probe'],
         Tty: true,
-        Labels: { [probeLabel]: 'true', [ownerLabel]: await thisOwner() },
+        Labels: { [trialLabel]: 'true', [ownerLabel]: await thisOwner() },
         HostConfig: { Runtime: runtime, NetworkMode: await networkFor(engine) },
       }),
     signal,
@@ -168,7 +167,7 @@ async function importProbeImage(engine: Engine): Promise<string> {
   return withDeadline('importing the probe image', createMs, async (abortSignal) => {
     const archive = Readable.from([await tarOf([{ name: 'probe', mode: 0o755, content }])]);
     // By these the sweep finds what a killed server left.
-    const changes = `LABEL ${probeLabel}=true ${ownerLabel}=${await thisOwner()}`;
+    const changes = `LABEL ${trialLabel}=true ${ownerLabel}=${await thisOwner()}`;
     const stream = await engine.docker.importImage(archive, { changes, abortSignal });
     return (await followProgress(stream)).lastStatus;
   });
@@ -248,7 +247,7 @@ async function killLeftProcesses(engine: Engine, containerId: string): Promise<v
 async function removeForgotten(engine: Engine): Promise<void> {
   const now = systemClock.now().getTime() / 1000;
   const found = await withDeadline('listing containers', cleanMs, async () =>
-    engine.docker.listContainers({ all: true, filters: { label: [`${probeLabel}=true`] } }),
+    engine.docker.listContainers({ all: true, filters: { label: [`${trialLabel}=true`] } }),
   );
   for (const { Id: id, Created: created, Labels: labels } of found) {
     const young = now - created < forgottenAfterSeconds;

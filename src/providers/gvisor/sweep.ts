@@ -4,7 +4,7 @@ import type { Leftover } from '../../domain/provider.ts';
 import { agentVolumePrefix } from './agent-volume.ts';
 import { kinds, labels } from './container-spec.ts';
 import type { LoopDisks } from './disk/loop-disks.ts';
-import { ownerIsGone, ownerLabel, thisOwner } from '../../base/process-owner.ts';
+import { ownerIsGone, ownerLabel, thisOwner, trialLabel } from '../../base/process-owner.ts';
 import { unlinkVolume } from './disk/volume-link.ts';
 import { engineCall, engineStatus } from './docker.ts';
 
@@ -159,9 +159,6 @@ async function sweepProbeDisks(
   }
   return swept;
 }
-
-/** On the containers and images by which set-up, too, tries runtimes. */
-const trialLabel = 'dev.emergent.probe';
 
 const helperKinds: readonly string[] = [kinds.agentVolumeHolder, kinds.probe];
 

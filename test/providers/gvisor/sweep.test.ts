@@ -10,7 +10,7 @@ import type { Leftover } from '../../../src/domain/provider.ts';
 import { kinds, labels } from '../../../src/providers/gvisor/container-spec.ts';
 import { run } from '../../../src/host/run.ts';
 import { LoopDisks } from '../../../src/providers/gvisor/disk/loop-disks.ts';
-import { ownerLabel, thisOwner } from '../../../src/base/process-owner.ts';
+import { ownerLabel, thisOwner, trialLabel } from '../../../src/base/process-owner.ts';
 import { linkVolume } from '../../../src/providers/gvisor/disk/volume-link.ts';
 import { sweep } from '../../../src/providers/gvisor/sweep.ts';
 import { soon } from '../../conformance/sandbox.ts';
@@ -43,7 +43,7 @@ describe('sweep', () => {
     await container('helper-own', { [labels.kind]: kinds.probe });
     await container('helper-unlabelled', { [labels.kind]: kinds.agentVolumeHolder }, null);
     await container('helper-of-another', { [labels.kind]: kinds.probe }, randomUUID());
-    await container('trial', { 'dev.emergent.probe': 'true' }, null);
+    await container('trial', { [trialLabel]: 'true' }, null);
     await container('workspace', { [labels.kind]: 'agent_workspace' }, installationId, [
       'emergent-agent-used',
     ]);
@@ -110,8 +110,8 @@ describe('sweep', () => {
       const { Mountpoint } = await volume.inspect();
       await linkVolume(Mountpoint, '/nowhere/at/all');
       await container(`helper-${name}`, own, randomUUID(), [`probe-${name}`]);
-      await container(`trial-${name}`, { 'dev.emergent.probe': 'true', [ownerLabel]: owner }, null);
-      const changes = `LABEL dev.emergent.probe=true ${ownerLabel}=${owner}`;
+      await container(`trial-${name}`, { [trialLabel]: 'true', [ownerLabel]: owner }, null);
+      const changes = `LABEL ${trialLabel}=true ${ownerLabel}=${owner}`;
       await importRoot(`${image}:${name}`, { changes });
     }
     expect(names(await sweepAfter(0, false))).toEqual([
@@ -141,8 +141,8 @@ describe('sweep', () => {
     for (const [name, owner] of Object.entries({ ours, another })) {
       const volume = { [labels.kind]: kinds.probe, [ownerLabel]: owner };
       await engine.docker.createVolume({ Name: `probe-${name}`, Labels: volume });
-      await container(`trial-${name}`, { 'dev.emergent.probe': 'true', [ownerLabel]: owner }, null);
-      const changes = `LABEL dev.emergent.probe=true ${ownerLabel}=${owner}`;
+      await container(`trial-${name}`, { [trialLabel]: 'true', [ownerLabel]: owner }, null);
+      const changes = `LABEL ${trialLabel}=true ${ownerLabel}=${owner}`;
       await importRoot(`${image}:${name}`, { changes });
     }
     expect(names(await sweepAfter(2 * minute, true, { minAgeMs: minute }))).toEqual([
