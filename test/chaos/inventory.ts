@@ -7,7 +7,7 @@ import type { Complaint } from './lasting.ts';
 /** The label that names a workspace on everything that was made for it. */
 const workspaceLabel = 'dev.emergent.workspace';
 const diskModeLabel = 'dev.emergent.disk-mode';
-const networkName = 'emergent-nat';
+export const networkName = 'emergent-nat';
 const engineMs = 30_000;
 
 /** Where to look. */
@@ -17,6 +17,7 @@ export interface Premises {
   readonly diskDir: string;
   /** The rules on the engine's host that the server has set. */
   readonly rules: () => Promise<readonly string[]>;
+  readonly restartEngine: () => Promise<void>;
 }
 
 export interface Inventory {

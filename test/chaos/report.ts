@@ -23,6 +23,8 @@ export interface ChaosReport {
   readonly recovered: number;
   /** Containers that the killed engine forgot while it was starting them, and of which processes are left. */
   readonly lost_by_engine: readonly string[];
+  /** The engine kept the network for a container that it no longer had, until it was restarted. */
+  readonly engine_miscounted: boolean;
   readonly longest_acknowledged_ms: number;
   readonly consistent_after_seconds: number;
   /** The server's log and database; kept when something was found. */
@@ -30,6 +32,9 @@ export interface ChaosReport {
 }
 
 const titles = { loss: 'Losses', leak: 'Leaks', stuck: 'Stuck', crash: 'Crashes' } as const;
+
+/** Goes on after what the engine forgot. */
+export const miscounted = ', and kept the network for one that was gone until it was restarted';
 
 /** For people. */
 export function reportText(report: ChaosReport): string {
@@ -51,7 +56,7 @@ export function reportText(report: ChaosReport): string {
     `Refused     ${refusals.map(([reason, count]) => `${reason} ${String(count)}`).join(', ') || 'none'}`,
     `Faults      ${faults.join(', ')}; ${String(report.server_starts)} server starts`,
     `Workspaces  ${String(report.workspaces)}, ${String(report.files_checked)} files read back at the end, ${String(report.recovered)} recovered from error`,
-    `Engine      forgot ${String(report.lost_by_engine.length)} containers when it was killed while it started them`,
+    `Engine      forgot ${String(report.lost_by_engine.length)} containers when it was killed while it started them${report.engine_miscounted ? miscounted : ''}`,
     `Slowest     ${(report.longest_acknowledged_ms / 1000).toFixed(1)} s until an acknowledgement`,
     `Consistent  ${report.consistent_after_seconds.toFixed(1)} s after the last fault`,
     ...findingKinds.flatMap((kind) => findingLines(titles[kind], report, kind)),

@@ -181,6 +181,7 @@ class ChaosRun {
       files_checked: verified.files,
       recovered: verified.recovered,
       lost_by_engine: verified.strays,
+      engine_miscounted: verified.miscounted,
       longest_acknowledged_ms: Math.max(
         ...Object.values(operations).map(({ longestMs }) => longestMs),
       ),

@@ -54,7 +54,13 @@ export class Site implements AsyncDisposable {
     this.#dataDir = dataIn(directory);
     this.#resources = resources;
     this.api = new ApiClient(`http://127.0.0.1:${String(port)}`, token);
-    this.premises = { docker: engine.docker, diskDir, rules: () => engine.rules() };
+    this.premises = {
+      ...{ docker: engine.docker, diskDir, rules: () => engine.rules() },
+      async restartEngine() {
+        await engine.stop();
+        await engine.start();
+      },
+    };
     const env = {
       EMERGENT_DATA_DIR: this.#dataDir,
       WORKSPACE_DISK_DIR: diskDir,

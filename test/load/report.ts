@@ -1,4 +1,5 @@
 import type { Finding } from '../chaos/findings.ts';
+import { miscounted } from '../chaos/report.ts';
 import { loadFindingKinds } from './findings.ts';
 import type { LoadFindingKind } from './findings.ts';
 import type { Create } from './journal.ts';
@@ -46,6 +47,8 @@ export interface LoadReport {
   readonly outage: OutageReport | null;
   /** Containers that the engine was starting when it was stopped, and forgot though they ran on. */
   readonly lost_by_engine: readonly string[];
+  /** The engine kept the network for a container that it no longer had, until it was restarted. */
+  readonly engine_miscounted: boolean;
   readonly findings: readonly Finding<LoadFindingKind>[];
   readonly missed_goals: readonly string[];
   /** The server's log and data; kept when something was found. */
@@ -90,7 +93,7 @@ export function reportText(report: LoadReport): string {
     line('Pool gone', secondsText(report.drained_after_seconds, 'after it was given up')),
     line(
       'Engine',
-      `forgot ${String(report.lost_by_engine.length)} containers that it was starting when it was stopped`,
+      `forgot ${String(report.lost_by_engine.length)} containers that it was starting when it was stopped${report.engine_miscounted ? miscounted : ''}`,
     ),
     ...loadFindingKinds.flatMap((kind) => findingLines(report, kind)),
     '',

@@ -45,13 +45,19 @@ export class StrayWatch {
     return (await this.#engine.strays()).filter(({ hasSandbox }) => hasSandbox);
   }
 
+  /** None while the engine is restarted. */
+  async #ids(): Promise<readonly string[]> {
+    const strays = await this.#engine.strays().catch(() => []);
+    return strays.map(({ id }) => id);
+  }
+
   /** One that is seen but once is being removed in order. */
   async #look(signal: AbortSignal): Promise<void> {
     let before = new Set<string>();
     while (!signal.aborted) {
-      const strays = (await this.#engine.strays()).map(({ id }) => id);
-      for (const id of strays) if (before.has(id)) this.#seen.add(id);
-      before = new Set(strays);
+      const ids = await this.#ids();
+      for (const id of ids) if (before.has(id)) this.#seen.add(id);
+      before = new Set(ids);
       await this.#clock.sleep(lookEveryMs, signal).catch(() => undefined);
     }
   }

@@ -57,6 +57,7 @@ export function summarize(observed: Observed): LoadReport {
     drained_after_seconds: inSeconds(closed.drainedMs),
     outage,
     lost_by_engine: observed.strays,
+    engine_miscounted: closed.miscounted,
     findings,
     missed_goals: missedGoals(backAfter, outage),
     kept: clean ? null : observed.directory,

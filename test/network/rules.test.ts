@@ -1,6 +1,7 @@
 import type Docker from 'dockerode';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { soon } from '../conformance/sandbox.ts';
+import { recordLog } from '../support/log.ts';
 import type { TestSandbox } from '../conformance/sandbox.ts';
 import { WorkspaceNetwork } from '../../src/providers/gvisor/network/workspace-network.ts';
 import type { Installation } from '../providers/gvisor/support/installation.ts';
@@ -149,6 +150,33 @@ describe("the host's rules", () => {
     });
     expect(seen).toEqual([false, true]);
     expect(await ground.rules()).toContain(`-A ${ground.jump('INPUT', 'INPUT')}`);
+  });
+
+  test('stay with a network that the engine does not let go of, and the log says why', async () => {
+    const workspace = await ground.sandbox();
+    // As an engine is that counts a container which it no longer has.
+    let forgets = true;
+    const { docker } = ground.engine;
+    const forgetful = Object.create(docker) as Docker;
+    Object.assign(forgetful, {
+      listContainers: async (options: object) => (forgets ? [] : docker.listContainers(options)),
+    });
+    const { log, entries } = recordLog();
+    const options = { ...ground.installation.options, docker: forgetful, log };
+    const network = new WorkspaceNetwork(options);
+    await network.sweep(soon());
+    await network.sweep(soon());
+    expect(entries()).toMatchObject([
+      { level: 'warn', reason: expect.stringContaining('has active endpoints') as unknown },
+    ]);
+    expect(await leaks(workspace)).toEqual([]);
+    forgets = false;
+    await workspace.destroy();
+    await network.sweep(soon());
+    expect(await ground.networks()).not.toContain('emergent-nat');
+    expect(entries().map(({ msg }) => msg)).toContain(
+      'the engine has let go of the workspace network',
+    );
   });
 
   test('are those of one engine: a server on another one leaves them alone', async () => {

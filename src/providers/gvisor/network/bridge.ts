@@ -1,4 +1,5 @@
 import type Docker from 'dockerode';
+import { reasonOf } from '../../../base/reason.ts';
 import { kinds, labels } from '../container-spec.ts';
 import { engineCall, engineStatus } from '../docker.ts';
 
@@ -44,7 +45,7 @@ export class NatBridge {
     if (found === wanted) return found;
     if (found !== undefined) {
       if (await this.isUsed(signal)) return found;
-      if (!(await this.remove(signal))) return found;
+      if ((await this.remove(signal)) !== undefined) return found;
     }
     await this.#create(wanted, signal);
     return (await this.find(signal)) ?? wanted;
@@ -61,8 +62,8 @@ export class NatBridge {
     return users.length > 0;
   }
 
-  /** False: it is used after all. */
-  async remove(signal: AbortSignal): Promise<boolean> {
+  /** Undefined: it is gone. Otherwise why not: it is used after all, or the engine believes so. */
+  async remove(signal: AbortSignal): Promise<string | undefined> {
     const network = this.#docker.getNetwork(natNetworkName);
     try {
       await call(
@@ -70,11 +71,9 @@ export class NatBridge {
         (abortSignal): Promise<unknown> => network.remove({ abortSignal }),
         signal,
       );
-      return true;
     } catch (error) {
-      if (engineStatus(error) === 404) return true;
-      if (engineStatus(error) === 403 || engineStatus(error) === 409) return false;
-      throw error;
+      if (engineStatus(error) === 403 || engineStatus(error) === 409) return reasonOf(error);
+      if (engineStatus(error) !== 404) throw error;
     }
   }
 

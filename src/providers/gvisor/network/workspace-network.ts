@@ -108,7 +108,7 @@ export class WorkspaceNetwork {
       if (bridge !== undefined) this.#known = await this.#filterFor(bridge, engine, signal);
       return;
     }
-    if (bridge !== undefined && !(await this.#bridge.remove(signal))) return;
+    if (bridge !== undefined && !(await this.#removeBridge(signal))) return;
     // After the network: as long as that is there, somebody may be put on it.
     await this.#unlessUnavailable(async () => {
       this.#requireLocal(engine);
@@ -117,6 +117,20 @@ export class WorkspaceNetwork {
     if (bridge !== undefined) {
       this.#options.log.info('the workspace network was removed: nobody uses it');
     }
+  }
+
+  /** An engine may go on counting a container that is gone, until its restart. */
+  async #removeBridge(signal: AbortSignal): Promise<boolean> {
+    const kept = await this.#bridge.remove(signal);
+    if (kept !== undefined) {
+      const message =
+        'the engine does not let go of the workspace network, and shows no container on it; if that lasts, a ' +
+        'restart of the engine helps';
+      this.#troubles.note('bridge', message, kept);
+      return false;
+    }
+    this.#troubles.over('bridge', 'the engine has let go of the workspace network');
+    return true;
   }
 
   /** Beside the looking, as long as that is likely to find what was there before. */

@@ -1,0 +1,41 @@
+import type Docker from 'dockerode';
+import { withDeadline } from '../../src/base/deadline.ts';
+import { networkName } from './inventory.ts';
+import type { Premises } from './inventory.ts';
+import type { Complaints } from './findings.ts';
+import { expectNothingLeft } from './premises-check.ts';
+import { mend } from './settle.ts';
+import type { SettleOptions } from './settle.ts';
+
+export interface LastGoneOptions extends SettleOptions {
+  readonly premises: Premises;
+  readonly findings: Complaints<'leak' | 'stuck'>;
+}
+
+const engineMs = 30_000;
+
+/**
+ * When the last workspace is gone, so is everything after the server's next look. True: only after a restart of the
+ * engine. One that was stopped while it was starting containers may count one on the network that it no longer has, and
+ * does not let the network go before it counts anew, as it does when it starts.
+ */
+export async function expectAllGone(options: LastGoneOptions): Promise<boolean> {
+  const { premises, findings } = options;
+  await mend(options);
+  const miscounted = await keepsEmptyNetwork(premises.docker);
+  if (miscounted) {
+    await premises.restartEngine();
+    await mend(options);
+  }
+  await expectNothingLeft(premises, findings);
+  return miscounted;
+}
+
+async function keepsEmptyNetwork(docker: Docker): Promise<boolean> {
+  return withDeadline('looking at the network', engineMs, async () => {
+    const networks = await docker.listNetworks();
+    if (!networks.some(({ Name: name }) => name === networkName)) return false;
+    const filters = { network: [networkName] };
+    return (await docker.listContainers({ all: true, filters })).length === 0;
+  });
+}
