@@ -1,8 +1,6 @@
-import type Docker from 'dockerode';
-import { withDeadline } from '../../src/base/deadline.ts';
-import { networkName } from './inventory.ts';
-import type { Premises } from './inventory.ts';
 import type { Complaints } from './findings.ts';
+import { networkName, takeInventory } from './inventory.ts';
+import type { Premises } from './inventory.ts';
 import { expectNothingLeft } from './premises-check.ts';
 import { mend } from './settle.ts';
 import type { SettleOptions } from './settle.ts';
@@ -12,8 +10,6 @@ export interface LastGoneOptions extends SettleOptions {
   readonly findings: Complaints<'leak' | 'stuck'>;
 }
 
-const engineMs = 30_000;
-
 /**
  * When the last workspace is gone, so is everything after the server's next look. True: only after a restart of the
  * engine. One that was stopped while it was starting containers may count one on the network that it no longer has, and
@@ -22,20 +18,12 @@ const engineMs = 30_000;
 export async function expectAllGone(options: LastGoneOptions): Promise<boolean> {
   const { premises, findings } = options;
   await mend(options);
-  const miscounted = await keepsEmptyNetwork(premises.docker);
+  const { network, containers } = await takeInventory(premises);
+  const miscounted = network.includes(networkName) && containers.length === 0;
   if (miscounted) {
     await premises.restartEngine();
     await mend(options);
   }
   await expectNothingLeft(premises, findings);
   return miscounted;
-}
-
-async function keepsEmptyNetwork(docker: Docker): Promise<boolean> {
-  return withDeadline('looking at the network', engineMs, async () => {
-    const networks = await docker.listNetworks();
-    if (!networks.some(({ Name: name }) => name === networkName)) return false;
-    const filters = { network: [networkName] };
-    return (await docker.listContainers({ all: true, filters })).length === 0;
-  });
 }
